@@ -2,22 +2,22 @@
 
 AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bounded range: for two
 neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
-epsilon (Durfee and Rogers 2019). The saving depends on the accountant:
+epsilon (Durfee and Rogers 2019). The saving in privacy cost depends on the accountant:
 
 - `bounded_range_zcdp` gives rho = epsilon^2/8 (Cesar and Rogers 2021), which adds up as zCDP.
 - "bounded range" in `compose_schedule` gives the smallest possible epsilon, up to the stated error.
 - "bounded range prv" uses `numerical.BoundedRangeLoss`, one privacy random variable for all t.
 - "pure dp" ignores the range and uses randomized response, the worst epsilon-DP mechanism.
 
-The smallest epsilon. Let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence E[(1 - e^(x - L))+] of
-the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) = E[V_{after}(x - L)]; the worst
-exponential mechanism attains the maximum of this over t. For each t the worst one has only two outputs: r V(x - log r)
-is convex in the likelihood ratio r, whose mean is 1, so all mass is at its two ends: e^t with probability
-(1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon) otherwise. An adversary who has seen all earlier outputs may
-choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and the curve of k steps takes k sweeps.
+To find the smallest epsilon, let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence
+E[(1 - e^(x - L))+] of the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) =
+E[V_{after}(x - L)]; the worst exponential mechanism attains the maximum of this mean over t. For each t it has only two
+outputs: r V(x - log r) is convex in the likelihood ratio r, whose mean is 1, so all mass is at the ends of its range:
+e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon). An adversary who sees all earlier
+outputs may choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and k steps take k sweeps.
 
-The order matters, since E max >= max E. An adversary who sees all the noisy measurements first gains most, and one who
-sees them last gains least. These two cases give an upper and a lower bound for any order of measurements among the selections.
+The order matters, since E max >= max E. An adversary gains most from seeing all noisy measurements first, and least
+from seeing them last. These cases give an upper and a lower bound for any order of measurements among the selections.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
     mechanisms : pairs (mechanism, count) as for `numerical.prv_compose`, at least one. List the selections, which have
         bounded range, in their order of execution; the bounds hold for any positions of the other mechanisms
     delta : [1e-12, 1)
-    exponential : one of `TREATMENTS`, which the module describes
+    exponential : one of `TREATMENTS`, which the module's docstring describes
     eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range");
         default: 0.2 % of the epsilon by zCDP, at least 2e-4
-    resolution : integer >= 2, the number of mesh steps to an exponential mechanism's epsilon. With "bounded range" each
-        such epsilon grows by up to 2/resolution; time is proportional to resolution^2 and selections^(3/2)
+    resolution : integer >= 2, the number of mesh steps in an exponential mechanism's epsilon. With "bounded range" this
+        epsilon grows by up to 2/resolution; time is proportional to resolution^2 and selections^(3/2)
 
-    The true epsilon lies in [lower, upper]; for "bounded range" it is the worst case over all mechanisms with the
-    range, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM, which decides
-    from noisy outputs, this is therefore a diagnostic and not a guarantee.
-    Also raises ``ValueError`` for a schedule whose epsilon is above 500.
+    The true epsilon lies in [lower, upper]. For "bounded range" the true epsilon is the worst case over all mechanisms
+    with this range, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM,
+    which makes choices from noisy outputs, the bounds are therefore a diagnostic and not a guarantee.
+    Raises ``ValueError`` for bad arguments, and for a schedule whose epsilon is above 500.
 
     >>> from lib.accounting import compose_schedule
     >>> from lib.mechanisms import Exponential, Gaussian
@@ -92,7 +92,7 @@ def _measurements(mechanisms):
 
 
 def _counted(pairs):
-    """Return equal variables once, with the sum of their counts."""
+    """Return each different variable once, with the sum of its counts."""
     counts: dict[numerical.PrivacyLossVariable, int] = {}
     for variable, count in pairs:
         counts[variable] = counts.get(variable, 0) + count
@@ -100,7 +100,7 @@ def _counted(pairs):
 
 
 def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> EpsilonBounds:
-    """Return both bounds of "bounded range", from sweeps over curves on the lattice x = mesh * (-n, ..., n)."""
+    """Return the bounds that "bounded range" gives, by sweeps over curves on the lattice x = mesh * (-n, ..., n)."""
     delta_error = delta / 1000
     points, mass = np.zeros(1), np.ones(1)  # the privacy loss without measurements
     if measured:
@@ -137,9 +137,9 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
 
 
 def _sweeps(curve, x, mesh, count, stride, width, beyond):
-    """Return `curve`, before `count` selections whose losses are mesh * top or mesh * (top - width). The tops tried are
-    `stride` apart. A mechanism with the interval [t - epsilon, t] is no worse than one with a wider interval around it.
-    With width >= epsilon / mesh + stride, each t has a top with such an interval, so the tops bound the maximum over t.
+    """Return the curve before `count` selections, from the `curve` after them. A selection has the loss mesh * top or
+    mesh * (top - width), for tops `stride` apart. A mechanism is no worse than one whose interval contains its own.
+    With width >= epsilon / mesh + stride, each t has a top with a wider interval: the tops bound the maximum over t.
     """
     tops = np.arange(stride, width + 1, stride)
     of_top = np.expm1(mesh * (tops - width)) / np.expm1(-mesh * width)
@@ -168,7 +168,7 @@ def _below(curve, x, distance):
 
 
 def _chords(curve, x, at):
-    """Return upper bounds on a curve at any points: chords in e^x, the first from 1 at e^x = 0; level beyond x."""
+    """Return upper bounds on a curve at any points: chords in e^x from 1 at e^x = 0 on, and constant beyond x."""
     return np.interp(np.exp(np.minimum(at, x[-1])), np.append(0, np.exp(x)), np.append(1, curve))
 
 

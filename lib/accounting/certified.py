@@ -23,7 +23,7 @@ _DOWN, _UP = Context(prec=50, rounding=ROUND_FLOOR), Context(prec=50, rounding=R
 
 
 def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
-    """Return a rho such that rho-zCDP provably implies (epsilon, delta)-DP.
+    """Return a rho for which rho-zCDP provably implies (epsilon, delta)-DP.
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
@@ -47,7 +47,7 @@ def _fraction(name, value, permitted) -> Fraction:
 
 
 def _good_order(epsilon: float, delta: float) -> float:
-    """Return approximately the best x for the conversion: rho x^2 + log(1 + x) = log(1/delta), by bisection."""
+    """Return nearly the best x for the conversion: by bisection, the root of rho x^2 + log(1 + x) - log(1/delta)."""
     rho, goal = float(conversions.dp_to_zcdp(epsilon, delta)), -math.log(delta)
     low, high = 1e-20, math.sqrt(goal / rho) + 1
     for _ in range(100):
@@ -57,14 +57,14 @@ def _good_order(epsilon: float, delta: float) -> float:
 
 
 def log_between(value: Fraction) -> tuple[Fraction, Fraction]:
-    """Return fractions below and above the natural logarithm of `value`, in (0, inf), to about 48 digits."""
+    """Return fractions below and above the natural logarithm of a `value` in (0, inf), to about 48 digits."""
     ends = [context.divide(Decimal(value.numerator), Decimal(value.denominator)) for context in (_DOWN, _UP)]
     low, high = (end.ln(context) for context, end in zip((_DOWN, _UP), ends))  # nearest to the logarithm of its end
     return Fraction(_DOWN.next_minus(low)), Fraction(_UP.next_plus(high))
 
 
 def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """Return the largest fraction of at most `bits` binary digits that does not exceed `value`, in (0, inf)."""
+    """Return the largest fraction of at most `bits` binary digits that does not exceed a `value` in (0, inf)."""
     if value <= 0:
         raise ValueError(f"value must be in (0, inf), got {value}")
     size = Fraction(2) ** (bits - value.numerator.bit_length() + value.denominator.bit_length())
@@ -72,13 +72,13 @@ def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
 
 
 def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """Return a fraction of about `bits` binary digits just below (or at) the square root of `value`, in (0, inf)."""
+    """Return a fraction of about `bits` binary digits just below (or at) the square root of a `value` in (0, inf)."""
     scale = _scale(value, 2 * bits)
     return math.isqrt(math.floor(value * scale**2)) / scale
 
 
 def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
-    """Return a fraction of about `bits` binary digits just above (or at) the square root of `value`, in (0, inf)."""
+    """Return a fraction of about `bits` binary digits just above (or at) the square root of a `value` in (0, inf)."""
     scale = _scale(value, 2 * bits)
     return (math.isqrt(math.ceil(value * scale**2) - 1) + 1) / scale
 

@@ -1,7 +1,7 @@
 """The joint cost of several releases.
 
-A mechanism reports what one run of it costs (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
-and bounds their joint cost; each of its methods is one bound. The theorems that need only an (epsilon, delta) of each
+A mechanism reports the cost of one run (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
+and bounds their joint cost; each of its methods is one bound. Theorems that need only an (epsilon, delta) of each
 mechanism are functions:
 
 - `basic` adds up epsilons and deltas; `parallel` is for mechanisms on disjoint parts of the table.
@@ -45,7 +45,7 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
 
 
 def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = "unbounded") -> Cost:
-    """Return the cost of mechanisms that each see one part of a partition of the records by their values.
+    """Return the joint cost of mechanisms that each see one part of the records, which are partitioned by their values.
 
     epsilons, deltas : as for `basic`, each for unbounded neighbours
     neighbours : "unbounded" or "bounded"
@@ -72,7 +72,7 @@ def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Co
     epsilon : [0, inf); count : integer >= 1; slack : (0, 1); delta : [0, 1)
 
     The cost is an epsilon of sqrt(2 count log(1/slack)) epsilon + count epsilon (e^epsilon - 1) and a delta of
-    count delta + slack. It is worse than that of `basic` for large epsilon.
+    count delta + slack. For large epsilon, `basic` gives a smaller cost.
     Source: Dwork, Rothblum, Vadhan 2010, Theorem III.3.
     """
     epsilon, runs = number("epsilon", epsilon, "[0, inf)"), float(whole("count", count, "[1, inf)"))
@@ -90,8 +90,8 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     epsilon : [0, inf); count : integer in [1, 1e6]; delta : [0, 1)
     total_delta : [0, 1); below 1 - (1 - delta)^count the epsilon is inf
 
-    In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response runs
-    `count` times. The theorem gives delta at epsilons on a grid; between them, delta is linear in e^epsilon.
+    In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response
+    runs `count` times. The theorem gives delta on a grid of epsilons; in between, delta is linear in e^epsilon.
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
 
     >>> from lib.accounting.composition import optimal
@@ -111,9 +111,9 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
 
 
 def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) -> Cost:
-    """Return the exact cost of Gaussian mechanisms, rounded up: that of one with mu = sqrt(sum (sensitivity/sigma)^2).
+    """Return the exact cost of Gaussian mechanisms, rounded up; their joint mu is sqrt(sum (sensitivity/sigma)^2).
 
-    sigmas, sensitivities : (0, inf), the latter in L2, each of shape (k,) or one for all; delta : (0, 1)
+    sigmas, sensitivities : (0, inf), each of shape (k,) or one for all, sensitivities in L2; delta : (0, 1)
     The mechanisms may be chosen adaptively if their sigmas are fixed.
     Source: Dong, Roth, Su 2022, Corollary 3.3.
 
@@ -138,8 +138,8 @@ class Accountant:
     delta : (0, 1)
 
     Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
-    mechanisms' pure epsilons. If one of these is infinite, they use the epsilon of each run at a part of
-    `delta`: `basic` divides `delta` equally, and the others use the best of many divisions. The theorems behind
+    mechanisms' pure epsilons. If one of these is infinite, the methods use each run's epsilon at a part of `delta`.
+    `basic` divides `delta` equally; `advanced` and `optimal` use the best of many divisions. The theorems behind
     `advanced` and `optimal` are about equal mechanisms, so each one is assumed to cost as much as the most expensive.
 
     >>> from lib.accounting import Accountant
@@ -157,7 +157,7 @@ class Accountant:
 
     @property
     def bounds(self) -> tuple[str, ...]:
-        """Return the names of the bounds that apply. `gaussian`, which is exact, applies only to Gaussian mechanisms."""
+        """Return the names of the bounds that apply. The exact bound `gaussian` applies only to Gaussian mechanisms."""
         names = ("basic", "advanced", "optimal", "rdp", "zcdp", "numerical")
         exact = all(isinstance(getattr(each, "sigma", None), float) for each, _ in self.mechanisms)
         return (*names, "gaussian") if exact else names
@@ -180,7 +180,7 @@ class Accountant:
         return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
     def rdp(self) -> float:
-        """Return the epsilon by Rényi DP, the best over `ORDERS`."""
+        """Return the epsilon by Rényi DP, the smallest over the orders in `ORDERS`."""
         curves, counts = zip(*((each.rdp(ORDERS), count) for each, count in self.mechanisms))
         return float(conversions.rdp_to_dp(ORDERS, conversions.compose_rdp(curves, counts), self.delta).epsilon)
 
@@ -193,7 +193,7 @@ class Accountant:
         return numerical.prv_compose(self.mechanisms, self.delta, eps_error=max(2e-3 * self.zcdp(), 1e-5)).upper
 
     def gaussian(self) -> float:
-        """Return the exact epsilon of Gaussian mechanisms. Raises ``ValueError`` if there are others."""
+        """Return the exact epsilon of Gaussian mechanisms. Raises ``ValueError`` if other mechanisms are present."""
         if "gaussian" not in self.bounds:
             raise ValueError(f"mechanisms must all be Gaussian for the bound 'gaussian', got {self.mechanisms!r:.100}")
         own, counts = np.array([(each.sensitivity, float(count)) for each, count in self.mechanisms]).T

@@ -3,8 +3,8 @@
 - Rényi DP (RDP), an epsilon at each order alpha > 1: `compose_rdp`, `rdp_to_dp`, `rdp_to_delta`
 - zero-concentrated DP (zCDP), epsilon = rho alpha: `pure_dp_to_zcdp`, `zcdp_to_dp`, `dp_to_zcdp`
 
-A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity or RDP curve was
-computed for. `conversion` to (epsilon, delta) is "canonne2020" (Canonne, Kamath, Steinke 2020,
+A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity or RDP curve was computed for. The
+argument `conversion` selects the conversion to (epsilon, delta): "canonne2020" (Canonne, Kamath, Steinke 2020,
 Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
 
 Arguments broadcast; results are plain floats if every argument is a scalar. Bad arguments raise ``ValueError``, and
@@ -28,7 +28,7 @@ CONVERSIONS = ("canonne2020", "mironov2017")
 
 
 class ApproximateDP(NamedTuple):
-    """(epsilon, delta)-DP, and the order `alpha` of the RDP curve that proves it (NaN: none does)."""
+    """An (epsilon, delta)-DP guarantee and `alpha`, the order of the RDP curve that proves it, or NaN if none does."""
 
     epsilon: float | np.ndarray
     delta: float | np.ndarray
@@ -37,12 +37,12 @@ class ApproximateDP(NamedTuple):
 
 # Rényi DP. In formulas, x = alpha - 1 > 0.
 def _saving(x, conversion: str):
-    """Return what `conversion` subtracts from Mironov's epsilon at order 1 + x."""
+    """Return the amount that `conversion` subtracts from Mironov's epsilon at order 1 + x."""
     return 0.0 if conversion == "mironov2017" else np.log1p(1 / x) + np.log1p(x) / x
 
 
 def _curve(alpha, name: str, epsilon, conversion: str):
-    """Return the checked orders, minus one, and RDP epsilons, both flattened."""
+    """Return the checked orders minus one and the checked RDP epsilons, both flattened."""
     checks.one_of("conversion", conversion, CONVERSIONS)
     alpha = checks.real("alpha", alpha, "(1, inf)")
     epsilon = checks.real(name, epsilon, "[0, inf]")
@@ -52,18 +52,18 @@ def _curve(alpha, name: str, epsilon, conversion: str):
 
 
 def _best_order(x, values):
-    """Return the minimum of `values` over their last axis (the orders 1 + x) and its order, NaN if all are inf."""
+    """Return the minimum of `values` over the last axis (orders 1 + x) and its order, or NaN if all values are inf."""
     best = values.argmin(axis=-1)
     least = np.take_along_axis(values, best[..., None], axis=-1)[..., 0]
     return least, plain(np.where(np.isinf(least), np.nan, 1 + x[best]))
 
 
 def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) -> Numbers:
-    """Return the RDP epsilon of an adaptive composition: at equal order, epsilons add up.
+    """Return the RDP epsilon of an adaptive composition, the sum of the mechanisms' epsilons at each order.
 
-    epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders; they
+    epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders, which
         broadcast; pass a single curve as ``[curve]``
-    counts : K integers >= 0, how many times each mechanism runs; default: once
+    counts : K integers >= 0, the number of times that each mechanism runs; default: once
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
     >>> from lib.accounting import compose_rdp
@@ -112,7 +112,7 @@ def rdp_to_delta(
     """Return the smallest delta at `epsilon` that an RDP curve gives: the inverse of `rdp_to_dp`.
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
-    The result is at most 1, and 1 with alpha NaN if the curve is infinite everywhere.
+    The delta is at most 1. If the curve is infinite everywhere, delta is 1 and alpha is NaN.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_delta
@@ -157,7 +157,7 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """Return epsilon such that rho-zCDP implies (epsilon, delta)-DP, optimized over all real orders > 1.
+    """Return the epsilon for which rho-zCDP implies (epsilon, delta)-DP, optimized over all real orders > 1.
 
     rho : [0, inf); delta : (0, 1); they broadcast
     conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon), or "mironov2017", the closed form
@@ -173,8 +173,8 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
     if conversion == "mironov2017":
         with np.errstate(over="ignore"):
             return plain((rho + 2 * np.sqrt(rho) * np.sqrt(log_inverse)) * (1 + 2.0**-50))
-    # Stationary where rho x^2 + log(1 + x) = log(1/delta). At `high` one term alone reaches the
-    # right side, at `low` neither exceeds half of it; the margins of 1 absorb rounding.
+    # The epsilon is stationary where rho x^2 + log(1 + x) = log(1/delta). At `high` one term alone reaches the
+    # right side; at `low` neither term exceeds half of it. The margins of 1 absorb rounding.
     log_ratio = np.log(log_inverse) - np.log(np.maximum(rho, TINY))
     high = np.minimum(log_ratio / 2, log_inverse) + 1
     low = np.minimum(log_ratio / 2, np.log(log_inverse)) - np.log(2) - 1
@@ -185,7 +185,7 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
 
 
 def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """Return the largest rho for which `zcdp_to_dp` gives at most `epsilon`, up to rounding; `certified_zcdp` rounds down.
+    """Return the largest rho whose `zcdp_to_dp` is at most `epsilon`, up to rounding; `certified_zcdp` rounds down.
 
     epsilon : [0, inf); delta : (0, 1); they broadcast; conversion : as for `zcdp_to_dp`
 

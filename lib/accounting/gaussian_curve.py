@@ -1,7 +1,7 @@
 """The exact curve of all pairs (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
-Conventions are as in `conversions`; sensitivity / sigma is in [1e-150, 1e150]. In formulas, mu = sensitivity / sigma.
-Deltas, epsilons and the smallest sigma are raised by three times the largest rounding error that was seen (`_raised_log_delta`).
+Conventions are as in `conversions`; mu = sensitivity / sigma is in [1e-150, 1e150]. Deltas, epsilons and the smallest
+sigma are raised by three times the largest rounding error that was seen (`_raised_log_delta`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """Return the Gaussian mechanism's rho, sensitivity^2 / (2 sigma^2), both in (0, inf) (miura2025, Definition 2.5).
+    """Return the Gaussian mechanism's rho, sensitivity^2 / (2 sigma^2), all in (0, inf) (miura2025, Definition 2.5).
 
     >>> from lib.accounting import gaussian_zcdp
     >>> print(round(gaussian_zcdp(sigma=5.0), 4))
@@ -45,7 +45,7 @@ def _gaussian_log_delta(epsilon, mu):
 
 
 def _raised_log_delta(epsilon, mu):
-    """Return `_gaussian_log_delta`, raised. In 7,318 random cases, its error was at most 0.32 of what is added."""
+    """Return `_gaussian_log_delta` plus a margin. In 7,318 random cases, the error was at most 0.32 of the margin."""
     log_delta = _gaussian_log_delta(epsilon, mu)
     with np.errstate(over="ignore"):
         middle = np.minimum(epsilon / mu, 1e100)
@@ -66,7 +66,7 @@ def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike 
 
 
 def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """Return the inverse of `gaussian_delta` for delta in (0, 1): 0 where (0, delta)-DP already holds.
+    """Return the epsilon at `delta` in (0, 1), the inverse of `gaussian_delta`, or 0 where (0, delta)-DP already holds.
 
     >>> from lib.accounting import gaussian_epsilon
     >>> print(round(gaussian_epsilon(sigma=5.0, delta=1e-6), 4))
@@ -90,11 +90,11 @@ def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike 
 def gaussian_sigma(
     epsilon: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0, calibration: str = "balle2018"
 ) -> Numbers:
-    """Return the noise that makes the Gaussian mechanism (epsilon, delta)-DP.
+    """Return a sigma, the standard deviation of the noise, that makes the Gaussian mechanism (epsilon, delta)-DP.
 
     epsilon : [0, 1e150]; delta : (0, 1); sensitivity : in L2, (0, inf); they broadcast
     calibration : "balle2018", the smallest possible sigma (the inverse of `gaussian_epsilon`), or
-        "zcdp", a larger sigma from ``rho = dp_to_zcdp(epsilon, delta)``, which composes by addition
+        "zcdp", a larger sigma from ``rho = dp_to_zcdp(epsilon, delta)``, a cost that adds up under composition
 
     >>> from lib.accounting import gaussian_sigma
     >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))

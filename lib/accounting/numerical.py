@@ -1,8 +1,8 @@
 """Numerical composition: the privacy loss variables of mechanisms, and the joint cost of many.
 
-A privacy random variable (PRV) is all that numerical composition needs of a mechanism. Every function here and in
-`bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms` give
-their variable as `prv`. A pair may contain a variable in place of a mechanism.
+A privacy random variable (PRV) is all that numerical composition needs to know of a mechanism. Every function here and
+in `bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms`
+give their variable as `prv`. A pair may contain a variable in place of a mechanism.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _MOST_POINTS = 50_000_000  # these take some gigabytes
 
 
 class EpsilonBounds(NamedTuple):
-    """The true epsilon lies in [lower, upper]; quote `upper` as the guarantee."""
+    """Bounds on an epsilon: the true epsilon lies in [lower, upper]; quote `upper` as the guarantee."""
 
     lower: float
     estimate: float
@@ -47,19 +47,19 @@ class PrivacyLossVariable(ABC):
     """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
-    (low, high], exact for the grid's ends. They may compute `masses(edges)`, `rdp(alpha)`, `rho` and `largest` more
-    sharply, but never below the truth.
+    (low, high], exact for the grid's ends. Subclasses may compute `masses(edges)`, `rdp(alpha)`, `rho` and `largest`
+    more sharply, but never below the true value.
     """
 
     size: float  # (0, inf): epsilon of pure DP, sensitivity / scale or sensitivity / sigma; size^2 / 2 is a rho
 
     def rdp(self, alpha: float) -> float:
-        """Return an RDP cost at the order `alpha` in (1, inf): unless overridden, one that holds for every pure-DP mechanism."""
+        """Return an RDP cost at `alpha` in (1, inf); unless overridden, it holds for every pure-DP mechanism."""
         return min(self.size, float(raised(alpha * self.rho)))
 
     @property
     def rho(self) -> float:
-        """Return a zCDP cost: unless overridden, one that holds for every pure-DP mechanism."""
+        """Return a zCDP cost; unless overridden, it holds for every pure-DP mechanism."""
         return float(pure_dp_to_zcdp(self.size))
 
     @property
@@ -126,9 +126,9 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
-    The curve bounds that of each t, so the variable also composes under adaptive choice (Zhu, Dong, Wang 2022). But no
-    single mechanism attains the curve. The rho is epsilon^2/6 for the variable, epsilon^2/8 for bounded range and
-    epsilon^2/2 for pure DP. `bounded_range.compose_schedule` comes as near to the optimum as its `resolution` allows.
+    This curve bounds the curve of each t, so the variable also composes under adaptive choice (Zhu, Dong, Wang 2022).
+    But no single mechanism attains the curve. The rho is epsilon^2/6 for the variable, epsilon^2/8 for bounded range
+    and epsilon^2/2 for pure DP. `bounded_range.compose_schedule` is as near the optimum as its `resolution` allows.
     """
 
     def rdp(self, alpha: float) -> float:
@@ -137,7 +137,7 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP cost of a mechanism of range `size`, size^2/8; that of the variable itself is size^2/6."""
+        """Return the zCDP cost of a mechanism of range `size`, size^2/8; the variable's own cost is size^2/6."""
         return float(bounded_range_zcdp(self.size))
 
     def cdf(self, t: Numbers) -> Numbers:
@@ -151,7 +151,7 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
 
 def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
-    """Return pairs (variable, count) for at least one pair (mechanism, integer count >= 1). Raises ``ValueError`` otherwise."""
+    """Return pairs (variable, count). Raises ``ValueError`` without a pair, or if a count is not an integer >= 1."""
     pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
         raise ValueError(f"mechanisms must hold pairs (mechanism or variable; count), got {pairs}")
@@ -177,14 +177,14 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
                 ) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1); give equal mechanisms once with their count,
+    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1); list equal mechanisms once with their count,
         because time grows with the number of pairs and the square root of the total count
     delta : [1e-12, 1); eps_error : (0, inf)
 
-    The true epsilon lies in [lower, upper], which is slightly wider than 2 eps_error; it can exceed `estimate`.
+    The true epsilon lies in [lower, upper], an interval slightly wider than 2 eps_error, and can exceed `estimate`.
     Negative bounds become 0. The bounds allow for rounding errors, whose size is estimated from the result. Raises
-    ``ArithmeticError`` if delta is lost in these errors, or if the grid would exceed 50 million points. The mechanisms
-    must be fixed in advance: for parameters chosen from earlier outputs this is a diagnostic, not a guarantee.
+    ``ArithmeticError`` if delta is lost in rounding, or if the grid would exceed 50 million points. The mechanisms
+    must be fixed in advance: if parameters are chosen from earlier outputs, the result is only a diagnostic.
 
     >>> from lib.accounting import prv_compose
     >>> from lib.mechanisms import Gaussian, Laplace
@@ -200,7 +200,7 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
     rounding, left = 0.0, delta - delta_error - len(grid) * float(np.finfo(np.longdouble).eps)
     if left > 0:
         composed = _composed(pairs, grid)
-        # Four times the likely error of a sum over a tail: no such sum is negative, so a negative one shows the error.
+        # Four times the likely error of a sum over a tail: no true sum is negative, so a negative sum shows the error.
         rounding = 4 * float(max(-composed.pmf.cumsum().min(), -composed.pmf[::-1].cumsum().min(), 0))
     if rounding >= left:
         lost = f"delta = {delta:g} is lost in rounding errors on a grid of {len(grid):,} points"
@@ -211,7 +211,7 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
 
 
 def _epsilons(composed, deltas) -> list[float]:
-    """Return the epsilon of a variable on a grid at each of `deltas`, or -inf where its total mass is smaller. At t_i,
+    """Return the epsilon of a variable on a grid at each of `deltas`, or -inf if its total mass is below delta. At t_i,
     delta is the mass from t_i on minus damped_i, the sum over j >= i of p_j e^(t_i - t_j), which cannot overflow."""
     backwards = composed.pmf[::-1]
     fall = np.exp(-np.longdouble(composed.domain.dt()))
@@ -223,12 +223,11 @@ def _epsilons(composed, deltas) -> list[float]:
 
 
 def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: float) -> DiscretePrivacyRandomVariable:
-    """Return the privacy random variable of a composition on a grid: `pmf` at the points `domain.ts()`.
+    """Return the privacy random variable of a composition on a grid: the masses `pmf` at the points `domain.ts()`.
 
     mechanisms : as for `prv_compose`; eps_error : (0, inf); delta_error : [1e-300, 1)
 
-    The variable can be coupled with the true one so that they differ by more than eps_error with probability at most
-    delta_error.
+    A suitable coupling keeps the variable within eps_error of the true one with probability at least 1 - delta_error.
 
     >>> from lib.accounting import prv_distribution
     >>> from lib.mechanisms import Gaussian

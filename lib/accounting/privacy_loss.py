@@ -1,11 +1,11 @@
 """The exact privacy loss of mechanisms with countably many outputs.
 
 An output that has the probabilities p and q under two neighbours has the privacy loss L = log(p/q). The law of L under
-the first neighbour determines every guarantee: with m the mass at the loss l,
+the first neighbour determines every guarantee. If m is the mass at the loss l,
 
     delta(epsilon) = sum m (1 - e^(epsilon - l))+,    D_alpha = log(sum m e^((alpha-1) l)) / (alpha-1).
 
-A `DiscreteLoss` is such a law, and also a variable for `numerical.prv_compose`.
+A `DiscreteLoss` is a law of this kind, and also a variable for `numerical.prv_compose`.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ MOST_SHIFT = "[1, 1e6]"  # range of the shifts whose losses are enumerated
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLoss(PrivacyLossVariable):
-    """A law of the privacy loss: increasing `losses` and `log_mass`, the logarithm of the mass of each, both (n,).
+    """A law of the privacy loss: increasing `losses` and `log_mass`, the logarithms of their masses, both (n,).
 
-    `size` is the largest loss or, with a `gaussian_rdp` below alpha size^2/2, the Gaussian mechanism's sensitivity / sigma.
+    `size` is the largest loss or, with `gaussian_rdp`, sensitivity / sigma; the RDP epsilon is then <= alpha size^2/2.
     """
 
     losses: np.ndarray
@@ -56,7 +56,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.exp(self.log_mass)
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape, rounded up; small values are accurate too."""
+        """Return the smallest delta at `epsilon` in [0, inf), any shape, rounded up; small deltas are also accurate."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
@@ -65,8 +65,8 @@ class DiscreteLoss(PrivacyLossVariable):
     def epsilon(self, delta: ArrayLike) -> Numbers:
         """Return the smallest epsilon at `delta` in [0, 1), any shape, rounded up.
 
-        This is the inverse of `delta`, which is linear in e^epsilon between losses. The result is 0 where (0, delta)-DP
-        already holds. For a delta below 1e-290 it is the largest loss, or inf for a Gaussian.
+        The method inverts `delta`, which is linear in e^epsilon between losses. The result is 0 where (0, delta)-DP
+        already holds. For a delta below 1e-290 the result is the largest loss, or inf for a Gaussian.
         """
         delta = checks.real("delta", delta, "[0, 1)")
         return plain(np.reshape([self._epsilon(target) for target in delta.flat], delta.shape))
@@ -118,7 +118,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of a loss between consecutive increasing `edges`; the upper edge is included."""
+        """Return the probabilities of a loss between consecutive increasing `edges`, each with its upper edge."""
         place = np.searchsorted(edges, self.losses, side="left") - 1
         inside = (place >= 0) & (place < len(edges) - 1)
         return np.bincount(place[inside], self.mass[inside], len(edges) - 1)
@@ -131,7 +131,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Return the loss of randomized response over k values, with odds e^epsilon to 1 for the truth against another.
+    """Return the loss of randomized response over k values, with odds e^epsilon to 1 for the truth against each lie.
 
     epsilon : (0, 1e150]; k : integer in [2, inf)
     """
@@ -161,11 +161,11 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Return the loss between discrete Gaussians around 0 and `shift`, integer in [1, 1e6]; sigma in [1e-150, 1e4]."""
+    """Return the loss between discrete Gaussians at 0 and at an integer `shift` in [1, 1e6]; sigma in [1e-150, 1e4]."""
     sigma, shift = number("sigma", sigma, "[1e-150, inf)"), whole("shift", shift, MOST_SHIFT)
     if sigma > WIDEST_SIGMA:
         raise ValueError(f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; use rho")
-    reach = int(40 * sigma) + shift + 40  # beyond, less than 1e-300 of either
+    reach = int(40 * sigma) + shift + 40  # either law has a mass below 1e-300 beyond it
     x = np.arange(reach, -reach - 1, -1.0)
     log_weight = -(x**2) / (2 * sigma**2)
     losses = shift * (shift - 2 * x) / (2 * sigma**2)
@@ -174,7 +174,7 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def repeated_response(epsilon: float, count: int) -> DiscreteLoss:
-    """Return the loss of `count` >= 1 binary randomized responses, the worst epsilon-DP ones; epsilon in (0, 1e150]."""
+    """Return the loss of `count` >= 1 binary randomized responses, the worst epsilon-DP case; epsilon in (0, 1e150]."""
     epsilon, count = number("epsilon", epsilon, "(0, 1e150]"), whole("count", count, "[1, inf)")
     truths = np.arange(count + 1)
     log_mass = scipy.stats.binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))

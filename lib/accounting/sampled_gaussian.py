@@ -1,22 +1,22 @@
 """The sampled Gaussian mechanism, repeated: normal noise on a sum of records, each drawn with probability q.
 
-A step of DP-SGD (`networks.dp_sgd`) draws records by Poisson sampling. It publishes the sum of their changes, each
-clipped to L2 norm C, plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is added
-or removed and "bounded" if one is replaced; the cost is given for each. q, C, sigma and the step count must be public.
+A step of DP-SGD (`networks.dp_sgd`) draws records by Poisson sampling. The step publishes the sum of their changes,
+each clipped to L2 norm C, plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is
+added or removed and "bounded" if one is replaced. The values of q, C, sigma and the step count must be public.
 
-Let N be normal with the standard deviation sigma, in units of C. With and without a record, and along the worst
-change, the sum has the laws
+Let N(m) be the normal law with the mean m and the standard deviation sigma, in units of C. Along the worst change, the
+sum has the following laws with and without a record:
 
-    P = (1 - q) N(0) + q N(1)    and    N(0),
+    P = (1 - q) N(0) + q N(1)    and    N(0).
 
-which dominate all others (Zhu, Dong, Wang 2022): (P, N(0)) if a record is removed, (N(0), P) if one is added. If one
-is replaced, the dominating laws are P and
+These laws dominate all others (Zhu, Dong, Wang 2022): (P, N(0)) if a record is removed, (N(0), P) if one is added. If
+a record is replaced, the dominating laws are P and
 
     P' = (1 - q) N(0) + q N(-1).
 
 For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records are opposite and of
-norm 1. This follows from the lemma of Neyman and Pearson; the chapter "Which method wins when all are equally
-private?" gives the proof. The changes of the other records are the same for both, and mixing over them cannot increase this difference.
+norm 1. The proof uses the lemma of Neyman and Pearson; see the chapter "Which method wins when all are equally
+private?". The other records' changes are the same for both, and mixing over them cannot increase this difference.
 `numerical.prv_compose` composes each pair; the largest result is the cost.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.
@@ -59,7 +59,7 @@ class SampledGaussian(PrivacyLossVariable):
     direction: str = "remove"
 
     def _over_noise(self, x, mean):
-        """Return log of the density of (1 - q) N(0) + q N(mean) over that of N(0)."""
+        """Return the logarithm of the density of (1 - q) N(0) + q N(mean) divided by the density of N(0)."""
         if mean == 0:
             return np.zeros(np.shape(x))
         exponent = (2 * mean * x - 1) / (2 * self.sigma**2)
@@ -72,7 +72,7 @@ class SampledGaussian(PrivacyLossVariable):
         return self._over_noise(x, first) - self._over_noise(x, second)
 
     def place(self, t: ArrayLike) -> np.ndarray:
-        """Return the x at which the loss is t: -inf for t below all losses, inf above."""
+        """Return the x at which the loss is t: -inf for t below all losses, and inf for t above all losses."""
         t = np.asarray(t, dtype=float)
         if self.direction == "add":
             return -SampledGaussian(self.size, self.sigma, self.q).place(-t)
@@ -96,12 +96,12 @@ class SampledGaussian(PrivacyLossVariable):
         return self._under_first(GaussianLoss.standard_masses, self.place(edges))
 
     def _under_first(self, normal, x):
-        """Return `normal` at x under the first of the two laws, a mixture of normal ones."""
+        """Return the function `normal` of the first of the two laws, a mixture of normal laws, at x."""
         moved = x - _MEANS[self.direction][0]
         return (1 - self.q) * normal(x / self.sigma) + self.q * normal(moved / self.sigma)
 
     def rdp(self, alpha: float) -> float:
-        """Return D_alpha of the pair by the trapezoidal rule, whose error is below rounding for such functions."""
+        """Return D_alpha of the pair by the trapezoidal rule, whose error here is below rounding."""
         return _rdp(self, alpha)
 
     def truncated_mean(self, low: float, high: float) -> float:
@@ -136,7 +136,7 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
     """Return an upper bound on epsilon at `delta` of `steps` steps, at most 5 % or 0.0002 above the true value.
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
-    neighbours : "unbounded", a record is added or removed, or "bounded", one is replaced
+    neighbours : "unbounded" (a record is added or removed) or "bounded" (a record is replaced)
 
     If the grid cannot be finer, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03 or a
     twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no grid suffices.
@@ -172,9 +172,9 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
 def rdp_epsilon(
     noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded"
 ) -> float:
-    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the best over `ORDERS`.
+    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the smallest over `ORDERS`.
 
-    This is fast, but the result is seldom as small as that of `epsilon`.
+    The function is fast, but its result is seldom as small as that of `epsilon`.
     sampling : q in [1e-6, 1); other arguments as for `epsilon`
     Source: Mironov, Talwar, Zhang 2019.
     """

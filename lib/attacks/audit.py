@@ -1,7 +1,7 @@
 """Black-box privacy audits: a lower bound on epsilon from samples of a mechanism's output.
 
-A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E and all neighbours. An
-event that is frequent under P and rare under Q therefore bounds epsilon from below (Ding et al. 2018; Jagielski et al. 2020).
+A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E and all neighbours.
+An event that is frequent under P and rare under Q bounds epsilon from below (Ding et al. 2018; Jagielski et al. 2020).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLi
 
 @dataclass(frozen=True)
 class Audit:
-    """The result of an audit: `epsilon_lower` holds with probability at least `confidence`."""
+    """The result of an audit: `epsilon_lower` is a lower bound with probability at least `confidence`."""
 
     epsilon_lower: float
     threshold: float
@@ -52,7 +52,7 @@ class Audit:
     confidence: float
 
     def refutes(self, epsilon: float) -> bool:
-        """Return whether the claim that the mechanism is (`epsilon`, delta)-DP is refuted, epsilon in [0, inf).
+        """Return whether the audit refutes that the mechanism is (`epsilon`, delta)-DP, for an epsilon in [0, inf).
 
         A true claim is refuted with probability at most 1 - confidence.
         """
@@ -87,8 +87,8 @@ def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generat
 
     trials : integer >= 4, number of users of each value; confidence : (0, 1)
     The score is the log-ratio of a report's probabilities as the oracle states them. A wrong statement makes the audit
-    less sharp, but not invalid. `report_audit` also covers other values and what the statement leaves out, such as a
-    hash seed.
+    less sharp, but not invalid. `report_audit` also covers other values, and leaks that the statement leaves out, for
+    example a hash seed.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_oracle
@@ -107,7 +107,8 @@ def epsilon_lower_bound_of_categories(
 ) -> Audit:
     """Return a lower bound on epsilon from outputs that are categories (integers) under two neighbouring inputs.
 
-    This works like `epsilon_lower_bound`. An output seen a and b times in the first half scores log((a + 1)/(b + 1)).
+    The bound is that of `epsilon_lower_bound`. An output that occurs a times in the first half of `first` and b times
+    in the first half of `second` has the score log((a + 1)/(b + 1)).
 
     >>> import numpy as np
     >>> from lib.attacks import epsilon_lower_bound_of_categories
@@ -132,8 +133,8 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
     first, second : scores (trials,) of independent outputs under the two inputs; likelihood ratios are sharpest
     delta : [0, 1); confidence : (0, 1); the error is divided equally between P and Q
 
-    The first half of the scores chooses the event, a threshold and a direction; the second half judges it.
-    Raises ``ValueError`` for fewer than 4 scores, unequal numbers, or NaN scores.
+    The first half of the scores chooses the event, a threshold and a direction; the second half tests this event.
+    Raises ``ValueError`` for fewer than 4 scores, unequal numbers of scores, or NaN scores.
 
     >>> import numpy as np
     >>> from lib.attacks import epsilon_lower_bound
@@ -161,7 +162,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
 
 def most_provable(trials: int, confidence: float = 0.95) -> float:
-    """Return the largest lower bound for delta 0 that `trials` runs on each input can give: all hits and no false hit.
+    """Return the largest lower bound for delta 0 that `trials` runs on each input can give: all hit, and none falsely.
 
     trials : integer >= 4 (half of them choose the event); confidence : (0, 1)
 

@@ -3,9 +3,9 @@
 The protocol gets a generator whose draws branch. The program runs once for every combination of outcomes, and the
 probabilities of equal reports add up. Reports are equal if they agree in type, shape and every byte.
 
-How a draw branches. An integer from a small range takes all its values. A number from a large range, or a real one
-from [0, 1), is decided only as far as the program asks: a comparison with a constant has two outcomes. A number from
-a large range that is used in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
+Draws branch as follows. An integer from a small range takes each of its values. A number from a large range, or a real
+number from [0, 1), is fixed only as far as the program asks: a comparison with a constant has two outcomes. A number
+from a large range that is used in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
 
 The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53).
 A protocol that is private for every seed passes. A protocol that needs a uniform seed would be accused wrongly, and a
@@ -31,14 +31,14 @@ _ROUNDING = 1e-9
 
 
 class NotEnumerable(ValueError):
-    """An oracle draws in a way that has no list of outcomes."""
+    """The error for an oracle that draws random numbers in a way whose outcomes cannot be listed."""
 
 
 @dataclass(frozen=True)
 class ExactLoss:
-    """The largest log-ratio, `loss`, of a report's probability under the first of `values` to that under the second.
+    """The largest log-ratio, `loss`, of a report's probabilities under the first and the second of `values`.
 
-    `reports` is the number of different reports. `loss` is infinite if a report is possible under one value only.
+    `reports` is the number of different reports. `loss` is infinite if a report is possible under only one value.
     """
 
     loss: float
@@ -56,7 +56,7 @@ def exact_loss(
     """Return the largest privacy loss of a frequency oracle's reports over all pairs of values and all reports.
 
     oracle : a frequency oracle with few values, or anything with `k` and `perturb`
-    beside, with_draws, seeds, errors : as for `report_law`, which runs for every value
+    beside, with_draws, seeds : as for `report_law`, which is called for every value and whose errors are passed on
 
     >>> from lib.attacks import exact_loss
     >>> from lib.local import GRR
@@ -84,13 +84,13 @@ def report_law(
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
     value : integer in [0, k-1]
-    beside : values of further users, whose reports are drawn in the same call and also seen; for noise that users share
+    beside : values of further users, whose reports come from the same call and are also seen, for shared noise
     with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 
-    The keys are tuples (type, shape, bytes), or (type, shape, bytes, draws) if `with_draws`. Raises `NotEnumerable` if the
-    oracle draws with anything but `random` and `integers`, or uses a real draw for more than comparisons. Raises
-    ``ArithmeticError`` beyond 2^17 runs.
+    The keys are tuples (type, shape, bytes), or (type, shape, bytes, draws) if `with_draws`. Raises `NotEnumerable` if
+    the oracle draws with anything but `random` and `integers`, or uses a real draw for more than comparisons. Raises
+    ``ArithmeticError`` if more than 2^17 runs are needed.
     """
     inside = f"[0, {oracle.k - 1}]"
     users = [checks.whole("value", value, inside), *checks.integer("beside", beside, inside).astype(int).ravel()]
@@ -116,10 +116,10 @@ class _Walk:
 
     def __init__(self, seeds):
         self.seeds, self._runs = seeds, 0
-        self._taken: list[list[int]] = []  # of every choice on the way: which outcome, of how many
+        self._taken: list[list[int]] = []  # for each choice on the way: the outcome taken, and the number of outcomes
 
     def again(self) -> bool:
-        """Go back to the last choice that has an outcome left and take it; return False if none has."""
+        """Go back to the last choice that has an outcome left and take it; return False if there is none."""
         self.probability, self.draws, self._depth = 1.0, 0, 0
         self._runs += 1
         if self._runs > _MOST_RUNS:
@@ -131,7 +131,7 @@ class _Walk:
         return bool(self._taken) or self._runs == 1
 
     def choose(self, chances) -> int:
-        """Return an outcome, leaving out those of probability 0."""
+        """Return the outcome that this run takes, among the outcomes of positive probability."""
         possible = [outcome for outcome, chance in enumerate(chances) if chance > 0]
         if not possible:  # the chances are NaN: see `view`
             raise NotEnumerable("oracle cannot be enumerated: it must use a draw as a number or as bytes, not both")
@@ -144,13 +144,13 @@ class _Walk:
 
 
 class _Cell:
-    """A draw known only to be in [low, high): real, or `whole` with all values equally likely."""
+    """A uniform draw that is known only to lie in [low, high): a real number, or an integer if `whole`."""
 
     def __init__(self, low, high, whole):
         self.low, self.high, self.whole = low, high, whole
 
     def below(self, bound, walk) -> bool:
-        """Return whether the draw is below `bound`, and restrict it accordingly."""
+        """Return whether the draw is below `bound`, and narrow its range accordingly."""
         cut = math.ceil(bound) if self.whole else bound
         if cut <= self.low or cut >= self.high:
             return cut >= self.high
@@ -162,7 +162,7 @@ class _Cell:
         return False
 
     def value(self, walk):
-        """Return the draw itself."""
+        """Return the draw as a number, and narrow its range to that number."""
         if not self.whole:
             raise NotEnumerable("oracle cannot be enumerated: it must only compare its real draws with constants")
         width = self.high - self.low
@@ -242,7 +242,7 @@ class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
         raise NotEnumerable("oracle cannot be enumerated: it must not write into its draws")
 
     def view(self, dtype):
-        """Return the bytes of undecided words, which are independent draws; the words are used up."""
+        """Return the bytes of words that were not yet compared, as independent draws; the words are used up."""
         full = 2 ** (8 * self.dtype.itemsize)
         untouched = self.dtype.kind == "u" and all(cell.high - cell.low == full for cell in self._cells.flat)
         if not (untouched and np.dtype(dtype) == np.uint8):
@@ -272,14 +272,14 @@ class _Enumerated(np.random.Generator):
         self._walk = walk
 
     def random(self, size=None, dtype=np.float64, out=None):
-        """Return draws whose values are not decided yet, with the arguments of numpy's method."""
+        """Return draws that are known only to lie in [0, 1); the arguments are those of numpy's method."""
         if out is not None:
             raise NotEnumerable("oracle cannot be enumerated: it must call rng.random without the argument out")
         shape = () if size is None else tuple(np.atleast_1d(size).tolist())
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        """Return undecided draws, as numpy's method does; for small ranges the numbers themselves, one branch each."""
+        """Return draws known only by their range or, for small ranges, numbers; the arguments are those of numpy."""
         low, high = (0, low) if high is None else (low, high)
         shape = np.broadcast_shapes(np.shape(low), np.shape(high)) if size is None else size
         shape = tuple(np.atleast_1d(shape).astype(int).tolist())

@@ -1,7 +1,7 @@
 """Membership inference: how well a published model reveals whether a record was in its training data.
 
 In the game, a pool of n records is split at random, and the model is trained on one half. The attacker sees the model
-and the pool, and gives each record a score, which is high if the record seems to have been used. There are two scores:
+and the pool, and gives each record a score, which is high if the record seems to be a member. There are two scores:
 
 - the loss (Yeom et al. 2018): log p of the record's label
 - `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is,
@@ -44,10 +44,10 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
     """Return scores (n,): how far the target's log(p/(1-p)) is above its mean over models without the record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
-    shadows : (s, n) in (0, 1), that of s shadow models; used : (s, n) of bool, whether each was trained on each record
+    shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model saw each record
 
     The unit is a standard deviation shared by all records. Each record needs a model that was trained without it, and
-    one record needs two.
+    one record needs two of these models.
     """
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
@@ -72,7 +72,7 @@ def _logit(p) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """The `scores` (n,) of records, and which of them are `members` (n,), of bool; each group has at least two."""
+    """The `scores` of n records and `members`, n booleans that mark the members; each group has at least two."""
 
     scores: np.ndarray
     members: np.ndarray
@@ -91,7 +91,7 @@ class Attack:
 
     @cached_property
     def _placements(self):
-        """Return the proportions of others below each member and of members above each other; ties count half."""
+        """Return proportions of non-members below each member and of members above each non-member; ties count half."""
         inside, outside = self.scores[self.members], self.scores[~self.members]
         ranks = scipy.stats.rankdata(np.concatenate([inside, outside]))
         first = (ranks[: inside.size] - scipy.stats.rankdata(inside)) / outside.size
@@ -100,7 +100,7 @@ class Attack:
 
     @property
     def auc(self) -> float:
-        """Return the probability that a member scores higher than another record; 0.5 is chance."""
+        """Return the probability that a member scores higher than a non-member; 0.5 is chance."""
         return float(self._placements[0].mean())
 
     @property
@@ -111,8 +111,8 @@ class Attack:
     def tpr(self, fpr: float) -> tuple[float, float, float]:
         """Return (rate, low, high): the true positive rate at a false positive rate of at most `fpr` in [0, 1].
 
-        The threshold is the smallest that admits at most that rate of the sampled non-members. The interval is Clopper and
-        Pearson's with confidence 0.95 for that threshold; it does not include the randomness of the threshold itself.
+        The threshold is the smallest one that at most the proportion `fpr` of the sampled non-members reaches. The
+        interval is Clopper and Pearson's with confidence 0.95 for this threshold, without the threshold's randomness.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]
@@ -124,9 +124,9 @@ class Attack:
         return hits / inside.size, float(low), float(high)
 
     def advantage(self, *, rng: np.random.Generator, level: float = 0.95) -> tuple[float, float, float]:
-        """Return (advantage, low, high): TPR - FPR on half of the records, at the threshold that is best on the other half.
+        """Return (advantage, low, high): TPR - FPR on half of the records, at the best threshold on the other half.
 
-        level : confidence, in (0, 1), of the interval: Clopper and Pearson's for both rates, each with half of the error
+        level : confidence, in (0, 1), of Clopper and Pearson's interval for both rates, each with half of the error
         """
         level = checks.number("level", level, "(0, 1)")
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
@@ -180,7 +180,7 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     used: list[np.ndarray] = []
     while len(used) < shadows + 1:
         half = rng.permutation(n) < n // 2
-        used += [half, ~half] if used else [half]  # the target's, then pairs
+        used += [half, ~half] if used else [half]  # the target's half, then pairs of halves
     models = [train(features[half], labels[half], rng) for half in used[: shadows + 1]]
     p = np.array([confidence(model, features, labels) for model in models])
     ratio = likelihood_ratio_scores(p[0], p[1:], np.array(used[1 : shadows + 1]))
@@ -219,7 +219,7 @@ def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
 def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
     """Return the largest probability that a record was used, after an `epsilon`-DP model is seen.
 
-    prior : the probability before, in [0, 1], any shape; epsilon : [0, inf]
+    prior : the probability before the model is seen, in [0, 1], any shape; epsilon : [0, inf]
 
     The odds grow by at most a factor e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound
     b, but on average over all models by at most (1 - b) delta. The reason is that the model reveals everything with
@@ -236,7 +236,7 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
 
 
 def auc_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest area under the ROC curve: that under `tpr_bound`, two sloping sides and a level piece.
+    """Return the largest area under the ROC curve: the area under the two sloping sides and the level of `tpr_bound`.
 
     >>> from lib.attacks.membership_inference import auc_bound
     >>> print(round(float(auc_bound(epsilon=1.0)), 4))

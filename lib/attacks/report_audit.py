@@ -4,18 +4,18 @@
 as a seed. Here the score is learned from the reports.
 
 The features of a report are boolean:
-- for integers: every bit of every number, the parities of the ones, and how many bits are ones
-- for real numbers: which quantiles they exceed, which is the largest, the last 16 bits, and whether each is a multiple
-  of 2^-53, as all sums with a 1 in them are
-- for both: which values the report supports, as the collector reads it, and which of the supports, the lowest two bits
-  and the highest bit of each number differ from one another
+- for integers: every bit of every number, whether the numbers of ones are odd, and how many bits are ones
+- for real numbers: which quantiles they exceed, which number is the largest, the last 16 bits of each, and whether each
+  is a multiple of 2^-53, as all sums with a term 1 are
+- for both: which values the report supports, and which two of its supports and ends differ; the ends are the lowest two
+  bits and the highest bit of each integer, and the sign of each real number
 
 The score for one value against another is that of Bernoulli naive Bayes over the features whose frequency under a value
 differs from their overall frequency by more than `_TELLING` standard errors.
 
-The bound. A quarter of the reports trains the score. A quarter chooses two values and the event "the score exceeds c".
-The other half judges only this event. So there is only one test, at the full confidence, for any number of values and
-events examined. (Jagielski et al. 2020 choose and judge in this way.)
+The bound needs three groups of reports. A quarter of them trains the score. A quarter chooses two values and the event
+"the score exceeds c". The other half tests only this event. So there is only one test, at the full confidence, for any
+number of values and events examined. (Jagielski et al. 2020 choose and test events in this way.)
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _FEW, _MANY = 3, 16  # numbers of values of the oracles that `examine` enumerate
 
 @dataclass(frozen=True)
 class ReportAudit(Audit):
-    """An `Audit` of two `values`: reports of the first exceed the threshold more often than those of the second."""
+    """An `Audit` of two `values`: the score exceeds the threshold more often for reports of the first value."""
 
     values: tuple[int, int]
 
@@ -51,7 +51,7 @@ class Examination:
     """The findings of `examine`.
 
     law : the loss of one report, on few values; None if it cannot be enumerated
-    together : that of two users' reports on two values, if the second value is known; None if `law` is None or refutes
+    together : the loss of two users' reports on two values, one value known; None if `law` is None or refutes epsilon
     runs : the audit learned from raw reports, on many values; draws : the values that `uneven_draws` gives
     """
 
@@ -132,13 +132,13 @@ def audit_reports(
 
 
 def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple[int, ...]:
-    """Return the values whose reports leave the generator in a different state from those of value 0.
+    """Return the values whose reports leave the generator in a different state from the reports of value 0.
 
     oracle : a frequency oracle: anything with `k` and `perturb`
     trials : integer >= 1, number of seeds; for each, one user reports every value in turn, with a new generator
 
-    A shared generator, or a clock, would distinguish such values. An honest sampler may draw more for some outcomes, so a
-    value listed here is a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the law.
+    A shared generator, or a clock, would distinguish these values. An honest sampler may draw more for some outcomes,
+    so the values are a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the law.
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()
@@ -153,7 +153,7 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
 
 
 def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDArray[np.bool_]:
-    """Return the features listed at the head of this module for n reports: booleans, shape (features, n), without constant ones.
+    """Return the boolean features of n reports, as the module lists them, without constant ones: shape (features, n).
 
     reports : booleans, integers or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
     learn_from : the number of reports, counted from the first, that determine the quantiles; integer in [1, n]
@@ -168,7 +168,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
     learn_from = checks.whole("learn_from", learn_from, f"[1, {len(reports)}]")
     columns = np.ascontiguousarray(reports.reshape(len(reports), -1).T)
     own, ends = _of_real(columns, learn_from) if columns.dtype.kind == "f" else _of_whole(columns)
-    partial = ((supports != 0) & (supports != 1)).any()  # else all unsupported values are equivalent
+    partial = ((supports != 0) & (supports != 1)).any()  # otherwise all unsupported values are equivalent
     support = _varying(np.concatenate([supports.T == 1, supports.T == 0]) if partial else supports.T == 1)
     coupled = np.concatenate([ends, support])[:_MOST_COUPLED]
     first, second = np.triu_indices(len(coupled), 1)
@@ -176,7 +176,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
 
 
 def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
-    """Return bits, parities and numbers of ones, and the lowest two bits and the highest one of each number."""
+    """Return bits, parities and numbers of ones; separately, the lowest two bits and the highest bit of each number."""
     bits = columns[:, None] if columns.dtype == bool else _bits(columns)
     ones = bits.sum(axis=1, dtype=np.int64)
     total = ones.sum(axis=0)
@@ -187,7 +187,7 @@ def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_real(columns, learn_from) -> tuple[np.ndarray, np.ndarray]:
-    """Return which quantiles are exceeded, which number is the largest and the last digits, and the signs."""
+    """Return which quantiles are exceeded, which number is the largest and the last bits; separately, the signs."""
     cuts = np.quantile(columns[:, :learn_from], np.linspace(0.05, 0.95, 10), axis=1).T
     above = columns[:, None] > cuts[:, :, None]
     largest = columns.argmax(axis=0) == np.arange(len(columns))[:, None]

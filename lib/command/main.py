@@ -1,8 +1,8 @@
 """The command `dp-compendium`. Its subcommands call `lib` and print the results as lines or, with --json, as JSON.
 
-The exit status is 0 on success and 130 when interrupted. It is 2, with one sentence, for unusable input or a missing package.
+The exit status is 0 on success, 130 when interrupted, and 2, with one sentence, for bad input or a missing package.
 
-click parses the arguments. It has no dependencies and imports quickly; typer would need rich and others for the same.
+click parses the arguments. click has no dependencies and imports quickly; typer needs rich and other packages.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from .verdicts import ledger
 @click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6 --json")
 @click.version_option(package_name="dp-compendium")
 def commands():
-    """Compute privacy costs and the noise that a guarantee needs, make synthetic tables, and look up claims of the ledger."""
+    """Compute privacy costs and the noise that a guarantee needs, make synthetic tables, and look up ledger claims."""
 
 
 for each in (epsilon, sigma, compose, synthesize, ledger):
@@ -30,7 +30,7 @@ for each in (epsilon, sigma, compose, synthesize, ledger):
 
 
 def main(words=None) -> int:
-    """Run the command with `words`, by default those of the terminal, and return its exit status."""
+    """Run the command with `words`, by default the arguments from the terminal, and return its exit status."""
     try:
         if sys.stdout is None:
             raise OSError("standard output is closed, so the answer cannot be printed")

@@ -1,7 +1,7 @@
 """Local differential privacy: frequency oracles (`kiri2019`).
 
-A collector wants to know how often each of k values occurs among n users. No user trusts the collector with more than an
-epsilon-differentially private report. All oracles have the same interface:
+A collector wants to know how often each of k values occurs among n users. No user trusts the collector with more than
+an epsilon-differentially private report. All oracles have the same interface:
 
     oracle = OLH(k, epsilon)
     counts = oracle.collect(values, rng=rng)        # real clients; perturb and aggregate do the two halves

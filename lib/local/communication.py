@@ -16,10 +16,11 @@ from .unary_encoding import UnaryEncoding
 
 
 def report_bits(oracle: FrequencyOracle) -> float:
-    """Return log2 of the number of reports that `oracle`, one of `lib.local`, may send: the bits of an uncompressed report.
+    """Return the bits of an uncompressed report of `oracle`: log2 of the number of reports that it may send.
 
-    GRR needs log2 k bits. SUE, OUE and THE need k. BLH and OLH need 128 + log2 g, since the user draws the hash function.
-    SHE needs 64 k. SS needs log2 of the number of sets of d values, and HR log2 of the number of cells. Raises ``ValueError`` for anything else.
+    GRR needs log2 k bits. SUE, OUE and THE need k. BLH and OLH need 128 + log2 g, since the user draws the hash
+    function. SHE needs 64 k. SS needs log2 of the number of sets of d values, and HR needs log2 of the number of cells.
+    Raises ``ValueError`` for anything but an oracle of `lib.local`.
 
     >>> from lib.local import GRR
     >>> from lib.local.communication import report_bits

@@ -1,6 +1,6 @@
 """Consistent frequency estimates: non-negative and with sum 1, like true frequencies.
 
-Post-processing costs no privacy. It trades the unbiasedness of the raw estimates for a smaller error, so it is a
+Post-processing costs no privacy, but trades the unbiasedness of the raw estimates for a smaller error, so it is a
 separate, explicit step. Each function maps estimates of shape (..., k), of any oracle, to the same shape.
 
 Reference: T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Skoric, N. Li: Locally differentially private
@@ -20,8 +20,8 @@ def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05
     """Return the estimates that exceed a significance threshold, and 0 for the rest; the sum is not corrected.
 
     deviation : standard deviation of an estimate at frequency 0, (0, inf): `oracle.variance(0, n) ** 0.5`
-    alpha : (0, 1); the threshold is deviation * z(1 - alpha/k), z the normal quantile. The probability that any of k
-        values of frequency 0 exceeds it is at most about alpha (union bound)
+    alpha : (0, 1); the threshold is deviation * z(1 - alpha/k), where z is the normal quantile. The probability that
+        any of k values of frequency 0 exceeds the threshold is at most about alpha (union bound)
 
     >>> from lib.local.consistency import base_cut
     >>> print(base_cut([0.5, 0.02, -0.01], deviation=0.05))

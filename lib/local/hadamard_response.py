@@ -1,9 +1,9 @@
 """Hadamard response: a report is one of K cells, exp(epsilon) times as likely if it is +1 in the value's row.
 
-The rows are those of a Hadamard matrix (Sylvester's, of size b, a power of two: entry (-1)^(popcount(r & c))) without
-the first row, which is all +1. With B blocks, also a power of two, value x has row x // B + 1 in block x % B of K = B b
-cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows of different
-blocks share none. Aggregation is a histogram and a fast Walsh-Hadamard transform of each block: O(n + K log b).
+The rows are those of Sylvester's Hadamard matrix of size b, a power of two, with the entries (-1)^popcount(r & c). The
+first row, which is all +1, is left out. With B blocks, also a power of two, value x has row x // B + 1 in block x % B
+of K = B b cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows of
+different blocks share no cells. Aggregation takes a histogram and fast Walsh-Hadamard transforms: O(n + K log b).
 
 Reference: J. Acharya, Z. Sun, H. Zhang: Hadamard response: estimating distributions privately,
 efficiently, and with little communication, AISTATS 2019 (one block for high privacy, several in general).
@@ -29,10 +29,10 @@ class HadamardResponse(FrequencyOracle):
     blocks : B, a power of two; default 2^(ceil(log2(min(e^eps, 2k))) - 1), as published
     size : b, the smallest power of two above k/B (rounded up)
 
-    A report supports a value by 1 if its cell is a +1 of the value's row, by 0 if it is a -1, and by 1/2 if it is in
-    another block. The mean support is then p = (1 + d)/2 for the own value, where d = (e^eps - 1)/(e^eps + 2B - 1), and
-    q = 1/2 for all others. With one block the protocol is pure. With more, the variance of the support for other values
-    depends on their block, so `variance` depends on how many users share the block.
+    A report supports a value by 1 if its cell is a +1 of the value's row, by 0 if the cell is a -1, and by 1/2 if it is
+    in another block. The mean support is then q = 1/2 for other values, and p = (1 + d)/2 for the sender's value, where
+    d = (e^eps - 1)/(e^eps + 2B - 1). With one block the protocol is pure. With several blocks, the variance of the
+    support for other values depends on their block, so `variance` depends on how many users share the block.
     """
 
     def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:
@@ -55,7 +55,7 @@ class HadamardResponse(FrequencyOracle):
         return p, exp(0) / 2  # exp(0): 1.0, or sympy's exact 1
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return a cell for each of the `values`: uniform over all cells or, with probability d, over the row's +1 cells."""
+        """Return a cell for each of `values`: uniform over all cells or, with probability d, the row's +1 cells."""
         values = self._checked_values(values)
         cell = rng.integers(self.cells, size=values.size)
         row, within = self._row[values], cell % self.size
@@ -63,10 +63,7 @@ class HadamardResponse(FrequencyOracle):
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return an array of shape (n, k).
-
-        An entry is 1 if the value's row has a +1 in the reported cell, 0 if it has a -1, and 1/2 if the cell is in another block.
-        """
+        """Return each report's support of each value, (n, k): 1 at a +1 of the value's row, 0 at a -1, or 1/2."""
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
@@ -91,7 +88,7 @@ class HadamardResponse(FrequencyOracle):
         return (own + others) / self._forced**2 / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
-        """Return the variances as every oracle does, with the true block shares."""
+        """Return the exact variances, as every oracle does, from the true proportions of users in the blocks."""
         own = self._checked_true_counts(counts, none=False)
         shares = np.bincount(self._block, weights=own)[self._block] / own.sum()
         return np.asarray(self.variance(own / own.sum(), own.sum(), block_share=shares))
@@ -116,7 +113,7 @@ class HadamardResponse(FrequencyOracle):
         return (share * self._inside + (1 - share) * self._outside) / self._forced**2
 
     def _variance_ends(self, estimate=None) -> tuple:
-        """Return the ends of the line with estimated block shares: the sums of the block's estimates, kept within [0, 1]."""
+        """Return n times the variance at f = 0 and 1; a block's share is its sum of estimates, clipped to [0, 1]."""
         missing = -self.k % self.blocks
         padded = np.pad(estimate, [(0, 0)] * (estimate.ndim - 1) + [(0, missing)])
         shares = padded.reshape(*estimate.shape[:-1], -1, self.blocks).sum(axis=-2).clip(0, 1)
@@ -139,12 +136,12 @@ def power_of_two(name: str, value: Any) -> int:
 
 
 def odd(words: np.ndarray) -> NDArray[np.bool_]:
-    """Return whether each word has an odd number of ones: where the Hadamard matrix is -1, at row & column."""
+    """Return whether each word has an odd number of ones, as row & column has where the Hadamard matrix is -1."""
     return (np.bitwise_count(words) & 1).astype(bool)
 
 
 def walsh_hadamard(table: ArrayLike) -> np.ndarray:
-    """Return `table`, shape (..., b), times Sylvester's Hadamard matrix of size b, a power of two: b log2 b additions."""
+    """Return `table`, (..., b), times Sylvester's Hadamard matrix of size b, a power of two, by b log2 b additions."""
     table, b = np.array(table), np.shape(table)[-1]
     half = 1
     while half < b:

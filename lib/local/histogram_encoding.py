@@ -31,8 +31,8 @@ class SHE(FrequencyOracle):
     The protocol is not pure: a report lends each value a real number with mean p = 1 or q = 0 and variance 8/eps^2, so
     the variance of the estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
 
-    This holds for real numbers. In floating point the last digits of a report reveal values that are not the user's,
-    unless reports are rounded before they are sent, for example to multiples of 2^-20.
+    The guarantee holds for real numbers. In floating point the last digits of a report reveal values that are not the
+    user's, unless reports are rounded before they are sent, for example to multiples of 2^-20.
     """
 
     p, q, _gap = 1.0, 0.0, 1.0
@@ -82,10 +82,10 @@ class SHE(FrequencyOracle):
 class THE(UnaryEncoding):
     """Thresholding with histogram encoding: a bit for each noisy cell, 1 if it is above `theta`.
 
-    theta : [0, 1]; default: the one with the smallest variance at frequency 0
+    theta : [0, 1]; default: the threshold with the smallest variance at frequency 0
 
-    The bits are independent, so the client draws them with their probabilities p and q and never draws the noise. The law
-    is the same, without the rounding of Laplace variables. Post-processing makes `privacy_loss` smaller than `epsilon`.
+    The bits are independent, so the client draws them with their probabilities p and q and never draws the noise. The
+    law is the same, but no Laplace variable is rounded. Post-processing makes `privacy_loss` smaller than `epsilon`.
     """
 
     def __init__(self, k: int, epsilon: float, theta: float | None = None) -> None:
@@ -102,7 +102,7 @@ class THE(UnaryEncoding):
 def optimal_threshold(epsilon: float) -> float:
     """Return the threshold in [1/2, 1] with the smallest variance at frequency 0.
 
-    epsilon : (0, inf); above 1000 the result is that for 1000, and any threshold would do
+    epsilon : (0, inf); above 1000 the result is the threshold for 1000, and any threshold would do
 
     With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. A search by the slope
     loses no digits. Wang et al. 2017 also solve for the threshold numerically.

@@ -1,20 +1,20 @@
 """Local hashing: every user hashes the k values to g buckets and randomizes the bucket of the true value (BLH, OLH).
 
-A report is a hash function, freshly drawn by the user, and a randomized bucket. It supports the values that the
-function sends to the bucket. The function does not depend on the value, so randomized response protects only the bucket.
+A report is a hash function, freshly drawn by the user, and a randomized bucket. A report supports the values that the
+function sends to the bucket. The function is independent of the value, so only the bucket needs randomized response.
 
-The hash family. With a and b uniform in [0, 2^64),
+With a and b uniform in [0, 2^64), the hash function is
 
     h(x) = floor(g * floor(((a m(x) + b) mod 2^64) / 2^32) / 2^32),
 
-multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bit numbers. For x != y the
-positions of x and y on the ring of 2^64 fall independently into any two buckets. Given one position, the other
-is uniform on a lattice. Its spacing, a power of two below 2^32, divides every bucket's ends. Bucket
-sizes differ by 1 in 2^32/g, so two values collide with probability 1/g up to a relative g^2/2^66, which is
-less than 10^-10 for g up to 2^16 and 0 for powers of two: q = 1/g. This pairwise independence suffices for the variance
-formula. The scrambling is a bijection and does not affect it. It is needed for three or more values. Their positions
-would otherwise lie in arithmetic progressions (v, v + 1, v + 2), and the variance of a sum of estimates, as in a range
-query, would be up to twice that of independent counts.
+which is multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bit numbers. For x != y the
+positions of x and y on the ring of 2^64 fall independently into any two buckets. Given one position, the other position
+is uniform on a lattice, whose spacing, a power of two below 2^32, divides every bucket's ends. Bucket sizes differ by 1
+in 2^32/g, so two values collide with probability q = 1/g up to a relative error of g^2/2^66, which is less than 10^-10
+for g up to 2^16 and 0 for powers of two. This pairwise independence suffices for the variance formula, and the
+scrambling, a bijection, keeps it. Three or more values need the scrambling. Without it, the positions of v, v + 1 and
+v + 2 would lie in arithmetic progressions, and the variance of a sum of estimates, as in a range query, would be up to
+twice that of independent counts.
 
 References: Wang et al. 2017, Section 4. M. Dietzfelbinger: Universal hashing and k-wise independent
 random variables via integer arithmetic without primes, STACS 1996.
@@ -55,7 +55,7 @@ def bucket(position: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
 
 
 def bucket_start(index: NDArray[np.uint64], g: int) -> NDArray[np.uint64]:
-    """Return the first position of bucket `index` (uint64); that of bucket g is the ring's end, 0."""
+    """Return the first position of bucket `index` (uint64); for bucket g, this is the ring's end, 0."""
     return (((index << _HALF) + np.uint64(g - 1)) // np.uint64(g)) << _HALF
 
 
@@ -89,12 +89,12 @@ class LocalHashing(FrequencyOracle):
         return reports
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """Return whether the report's function sends each value to the reported bucket, shape (n, k)."""
+        """Return whether each report's hash function sends each value to the reported bucket, shape (n, k)."""
         a, b, reported = self._checked_reports(reports).T[:, :, None]
         return bucket(a * scramble(np.arange(self.k)) + b, self.g) == reported
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Return support counts: for every user and value, whether the value's position is in the reported bucket."""
+        """Return support counts: for each value, the number of users whose reported bucket has the value's position."""
         reports = self._checked_reports(reports)
         counts = np.zeros(self.k, dtype=np.int64)
         factors = scramble(np.arange(self.k))
@@ -112,10 +112,10 @@ class LocalHashing(FrequencyOracle):
         return counts
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return counts, each from its exact law; their joint law is that of ideal random hash functions.
+        """Return support counts, each from its exact law; their joint law is that of ideal random hash functions.
 
-        The functions used here are independent for any two values, which makes each count's law exact. The ideal law
-        is that of a separate coin for each user and value. For more than two values jointly it is an approximation.
+        The functions used here are independent for any two values, which makes each count's law exact. Ideal functions
+        toss a separate coin for each user and value. For more than two values jointly, this law is an approximation.
         """
         return self._independent_binomials(counts, rng)
 

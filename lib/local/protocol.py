@@ -31,7 +31,7 @@ _CHUNK_BYTES = 2**19  # bytes of reports at a time, which stay in the processor'
 
 
 def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
-    """Return the variance of a pure protocol's estimate at true frequency `f` among `n` users (numbers, arrays or symbols).
+    """Return the variance of a pure protocol's estimate at frequency `f` among `n` users: numbers, arrays or symbols.
 
     A support count is a sum of independent Bernoulli variables, n f of them with probability p and n (1 - f) with
     probability q, so the variance is exact at every f (Wang et al. 2017, Theorem 2).
@@ -69,15 +69,15 @@ def count_law(own: int, n: int, p: float, q: float) -> NDArray[np.float64]:
 
 
 class FrequencyOracle(ABC):
-    """A local protocol for the frequencies of `k` values, each report `epsilon`-differentially private.
+    """A local protocol for the frequencies of `k` values, whose reports are `epsilon`-differentially private.
 
     k : number of values, which are 0, ..., k-1; integer in [2, 2^32]
     epsilon : (0, inf); neighbours are any two values of one user. The probabilities of coins are doubles, rounded
-        towards more privacy: a large epsilon is not fully used, and one too small to affect `p` is refused
+        towards more privacy: a large epsilon is not fully used, and an epsilon too small to affect `p` is refused
 
     Attributes
     p, q : expected support that a report lends to its sender's value, and to any other value
-    privacy_loss : the largest log-ratio of the probabilities of a report under two values, for the rounded coins; at most epsilon
+    privacy_loss : the largest log-ratio of a report's probabilities under two values, for the rounded coins, <= epsilon
 
     Subclasses supply `perturb`, `supports`, `simulate` and, if counting can be faster, `aggregate`.
     """
@@ -94,7 +94,7 @@ class FrequencyOracle(ABC):
         self.report_bytes = 8  # what a report and the work on it take, roughly
 
     def _support_with(self, p, q, gap=None) -> None:
-        """Set the support probabilities. gap : p - q, if the difference would lose its digits"""
+        """Set the support probabilities. gap : p - q, if computing it from p and q would lose digits"""
         self._gap = p - q if gap is None else float(gap)
         if not self._gap > 0:
             raise ValueError(f"epsilon must be large enough to tell p = {p} from q = {q}, got {self.epsilon:g}")
@@ -108,13 +108,13 @@ class FrequencyOracle(ABC):
     def supports(self, reports: ArrayLike) -> np.ndarray:
         """Return an array (n, k): the amount that each report adds to the support count of each value.
 
-        It has n k numbers, so call it for few reports at a time.
+        The array has n k numbers, so call this method for few reports at a time.
         """
 
     def _coin(self, p: float, odds: Callable[[Fraction], Fraction]) -> float:
-        """Return the largest multiple of 2^-53 up to `p`, below 1, at which the ratio `odds(p)` is at most e^epsilon.
-        It is the ratio of a report's probabilities. ``rng.random() < p`` has exactly the returned probability. The
-        method sets `privacy_loss`, the logarithm of the ratio."""
+        """Return the largest multiple of 2^-53 up to `p`, below 1, at which the ratio of a report's probabilities,
+        `odds(p)`, is at most e^epsilon. ``rng.random() < p`` has exactly the returned probability. The method sets
+        `privacy_loss`, the logarithm of the ratio."""
         units = min(math.floor(p * 2**53), 2**53 - 1) + 1
         self.privacy_loss = math.inf
         while self.privacy_loss > self.epsilon:
@@ -136,7 +136,7 @@ class FrequencyOracle(ABC):
         return self.supports(reports).sum(axis=0)
 
     def collect(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """Return the support counts of `aggregate(perturb(values, rng=rng))`, shape (k,), computed a few reports at a time."""
+        """Return the counts of `aggregate(perturb(values, rng=rng))`, shape (k,), computed a few reports at a time."""
         values = np.asarray(values)
         step = max(1, _CHUNK_BYTES // self.report_bytes)
         chunks = [values[start : start + step] for start in range(0, len(values), step)] or [values]
@@ -147,7 +147,7 @@ class FrequencyOracle(ABC):
 
         counts : support counts, shape (..., k); n : number of users, integer in [1, inf)
         Raises ``ValueError`` for counts that cannot come from n users.
-        Source: Wang et al. 2017, Theorem 1; kiri2019, equation 7, prints it in counts rather than frequencies.
+        Source: Wang et al. 2017, Theorem 1; kiri2019, equation 7, in counts rather than frequencies.
         """
         users = float(checks.whole("n", n, "[1, inf)"))
         return (self._checked_counts(counts, users) / users - self.q) / self._gap
@@ -159,7 +159,7 @@ class FrequencyOracle(ABC):
         return ((1 - f) * at_zero + f * at_one) / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
-        """Return the exact variance of the raw estimate of every value, shape (k,), if `counts[v]` users have the value v.
+        """Return the exact variance of each value's raw estimate, shape (k,), if `counts[v]` users have the value v.
 
         counts : integer in [0, 1e15], not all 0, shape (k,)
         """
@@ -171,8 +171,8 @@ class FrequencyOracle(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends, in the shape of `counts`, of a confidence interval for each frequency.
 
-        This is Wilson's interval with the protocol's variance: the f with (estimate - f)^2 <= z^2 variance(f, n). It has
-        `confidence`, in (0, 1), asymptotically and for one value at a time, and is not cut to [0, 1].
+        The interval is Wilson's, with the protocol's variance: the f with (estimate - f)^2 <= z^2 variance(f, n). The
+        `confidence`, in (0, 1), is asymptotic and for one value at a time. The interval is not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
         z = -scipy.special.ndtri((1 - checks.number("confidence", confidence, "(0, 1)")) / 2)
@@ -193,7 +193,7 @@ class FrequencyOracle(ABC):
         """
 
     def _variance_ends(self, estimate=None) -> tuple:
-        """Return n times the variance at f = 0 and at f = 1, between which it is linear; `estimate` is for oracles that need it."""
+        """Return n times the variance at f = 0 and f = 1, linear in between; some oracles need `estimate` for it."""
         at_zero = self.q * (1 - self.q) / self._gap**2
         return at_zero, self.p * (1 - self.p) / self._gap**2
 
@@ -213,7 +213,7 @@ class FrequencyOracle(ABC):
         return counts
 
     def _checked_counts(self, counts, n) -> np.ndarray:
-        """Return support counts that n users can cause: multiples of `_unit` in [0, n], with sum n `_lent` if fixed."""
+        """Return the counts if n users can cause them: multiples of `_unit` in [0, n], with sum n `_lent` if set."""
         counts, unit = checks.real("counts", counts, f"[0, {n:.0f}]"), self._unit
         if counts.shape[-1:] != (self.k,):
             raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
@@ -225,7 +225,7 @@ class FrequencyOracle(ABC):
 
 
 def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `probabilities` or densities. Raises ``ArithmeticError`` if one was rounded to 0 or to inf."""
+    """Return `probabilities` or densities. Raises ``ArithmeticError`` if one of them was rounded to 0 or to inf."""
     if not ((probabilities > 0) & np.isfinite(probabilities)).all():
         raise ArithmeticError(
             "probabilities of reports are too small for double precision: take fewer values or a smaller epsilon"
@@ -246,7 +246,7 @@ def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
 
 
 def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
-    """Return `reports`, of entries 0 and 1, as booleans, shape (n, k). Raises ``ValueError`` for any other input."""
+    """Return `reports` with entries 0 and 1 as booleans, shape (n, k). Raises ``ValueError`` for any other input."""
     reports = np.asarray(reports)
     if reports.ndim != 2 or reports.shape[1] != k:
         raise ValueError(f"reports must have shape (n, {k}), got {reports.shape}")
@@ -256,7 +256,7 @@ def bit_rows(reports: ArrayLike, k: int) -> NDArray[np.bool_]:
 
 
 def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
-    """Return how many rows have each bit set, shape (k,), several times as fast as `bits.sum(axis=0)` for booleans."""
+    """Return how many rows have each bit set, shape (k,), several times as fast as `bits.sum(axis=0)` on booleans."""
     whole = len(bits) // 255 * 255
     bits = np.ascontiguousarray(bits).view(np.uint8)
     by_255 = bits[:whole].reshape(-1, 255, bits.shape[1]).sum(axis=1, dtype=np.uint8)
@@ -264,10 +264,10 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 
 
 class GRR(FrequencyOracle):
-    """Generalized randomized response: a report is the own value with probability p, and each other value with q.
+    """Generalized randomized response: a report is the user's value with probability p, and any other value with q.
 
-    Here p = e^eps/(e^eps + k - 1) and q = 1/(e^eps + k - 1). With k = 2 this is Warner's randomized response of 1965.
-    A report supports its own value.
+    The probabilities are p = e^eps/(e^eps + k - 1) and q = 1/(e^eps + k - 1). With k = 2 the protocol is Warner's
+    randomized response of 1965. A report supports the value that it contains.
     Coq checks this, except for rounding: `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
     """
 
@@ -285,14 +285,14 @@ class GRR(FrequencyOracle):
         return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return each of the `values` with probability p, and otherwise one of the k - 1 others, all equally likely."""
+        """Return each of the `values` with probability p, and otherwise a uniform one of the k - 1 other values."""
         values = self._checked_values(values)
         other = rng.integers(self.k - 1, size=values.size, dtype=np.uint32).astype(np.int64)
         other += other >= values  # uniform among the k - 1 others
         return np.where(rng.random(values.size) < self.p, values, other)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """Return a boolean array (n, k): which values each report supports."""
+        """Return whether each report supports each value, a boolean array (n, k)."""
         return whole_numbers("reports", reports, self.k)[:, None] == np.arange(self.k)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
@@ -300,7 +300,7 @@ class GRR(FrequencyOracle):
         return np.bincount(whole_numbers("reports", reports, self.k), minlength=self.k)
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return support counts from their exact joint law: a report supports its person's value with probability p - q, else a uniform one."""
+        """Return counts from their exact joint law: with probability p - q a report is true, and otherwise uniform."""
         own = self._checked_true_counts(counts)
         honest = rng.binomial(own, self.p - self.q)
         return honest + rng.multinomial(own.sum() - honest.sum(), np.full(self.k, 1 / self.k))

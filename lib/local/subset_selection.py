@@ -1,6 +1,6 @@
 """Subset selection: a report is a set of d values, exp(epsilon) times as likely if it contains the own value.
 
-The own value is in the set with probability p = d e^eps/(d e^eps + k - d). The rest of the set is uniform among the
+The user's value is in the set with probability p = d e^eps/(d e^eps + k - d). The rest of the set is uniform among the
 other values. The optimal d is one of the two integers next to k/(e^eps + 1).
 
 References: M. Ye, A. Barg: Optimal schemes for discrete distribution estimation under locally
@@ -26,7 +26,7 @@ from .protocol import FrequencyOracle, bit_rows, column_sums
 class SubsetSelection(FrequencyOracle):
     """Subset selection: reports are boolean rows of shape (k,) with d ones; a set supports its members.
 
-    d : integer in [1, k-1]; default: the one with the smallest total variance. d = 1 is GRR.
+    d : integer in [1, k-1]; default: the size with the smallest total variance. With d = 1 the protocol is GRR.
     """
 
     def __init__(self, k: int, epsilon: float, d: int | None = None) -> None:
@@ -46,14 +46,14 @@ class SubsetSelection(FrequencyOracle):
         return p, (p * (d - 1) + (1 - p) * d) / (k - 1)
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return a set for each user by Floyd's sampling: d (or, with the own value, d - 1) of the other k - 1 values."""
+        """Return each user's set: by Floyd's sampling, d other values, or d - 1 other values and the user's value."""
         values = self._checked_values(values)
         sets = np.zeros((values.size, self.k), dtype=bool)
         users = np.arange(values.size)
         own = rng.random(values.size) < self.p
         sets[users, values] = own
         for last in range(self.k - 1 - self.d, self.k - 1):
-            if last == self.k - 1 - self.d:  # the first step is for those who need d others
+            if last == self.k - 1 - self.d:  # the first step is for users who need d other values
                 who, mine = users[~own], values[~own]
             else:
                 who, mine = users, values
@@ -72,16 +72,16 @@ class SubsetSelection(FrequencyOracle):
         return sets
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Return support counts, shape (k,): how many sets contain each value."""
+        """Return support counts, shape (k,): the number of sets that contain each value."""
         return column_sums(self.supports(reports))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return support counts from their exact joint law, in k steps of 3 (d + 1) draws, for fewer than 10^9 users.
 
-        A user's set is built while the values pass in order. The user's value goes in with probability p, and any other with
-        probability needed/left, both counted among the others that are still to pass. Users in the same state are alike. So it
-        suffices to count how many need j others: the users who are `ahead` of their value (it is out of their set, or in it), and
-        those `past` it.
+        The values pass in order. A set takes its user's value with probability p, and any other value with probability
+        needed/left: the number of other values that the set still needs, divided by the number still to pass. Users in
+        the same state are alike, so it suffices to count the users who need j more, for each j. The users `ahead` of
+        their value form two groups, because their set will or will not contain it. The users `past` it form one group.
         """
         own = self._checked_true_counts(counts)
         chosen = rng.binomial(own, self.p)
@@ -91,7 +91,7 @@ class SubsetSelection(FrequencyOracle):
         support = chosen.copy()
         for x, members in enumerate(zip(own - chosen, chosen)):
             owners = [rng.multivariate_hypergeometric(row, m, method="marginals") for row, m in zip(ahead, members)]
-            left = self.k - x  # for those past their own value; one less for those ahead of it
+            left = self.k - x  # for users past their own value; one less for users ahead of it
             ahead, taken = _take(ahead - owners, need / max(left - 1, 1), rng)
             past, taken_too = _take(past, need / left, rng)
             support[x] += taken + taken_too
@@ -100,7 +100,7 @@ class SubsetSelection(FrequencyOracle):
 
 
 def _take(users, chance, rng) -> tuple[np.ndarray, int]:
-    """Let each of the `users[..., j]` that need j more take one with `chance[j]`; return the new numbers, and how many did."""
+    """Let each of `users[..., j]`, who need j more, take one with `chance[j]`; return new numbers, and how many did."""
     taken = rng.binomial(users, np.minimum(chance, 1))  # above 1 only where there are no users
     users = users - taken
     users[..., :-1] += taken[..., 1:]
@@ -108,7 +108,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 
 def optimal_size(k: int, epsilon: float) -> int:
-    """Return the d in [1, k-1] next to k/(e^eps + 1) with the smallest total variance, the same for every histogram."""
+    """Return the d in [1, k-1] next to k/(e^eps + 1) of smallest total variance, the same d for every histogram."""
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))

@@ -1,6 +1,6 @@
 """Unary encoding: a bit for every value, each flipped by a separate coin (SUE, OUE; THE builds on it).
 
-The own value's bit is 1 with probability p, every other bit with probability q, all independently.
+The bit of the user's value is 1 with probability p, and every other bit is 1 with probability q, independently.
 Reports are boolean rows of k bits; a 1 supports its value.
 
 References: U. Erlingsson, V. Pihur, A. Korolova: RAPPOR, CCS 2014 (SUE is its permanent randomized
@@ -43,7 +43,7 @@ def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Ge
 class UnaryEncoding(FrequencyOracle):
     """Bits with the support probabilities that `probabilities(epsilon, *parameters)` of a subclass gives.
 
-    The encodings of two values differ in two bits. These give the privacy loss log(p (1-q) / (q (1-p))).
+    The encodings of two values differ in two bits. The two bits give the privacy loss log(p (1-q) / (q (1-p))).
     """
 
     def __init__(self, k: int, epsilon: float, *parameters: float) -> None:
@@ -63,7 +63,7 @@ class UnaryEncoding(FrequencyOracle):
     @staticmethod
     @abstractmethod
     def probabilities(epsilon: Any, *parameters: Any) -> tuple[Any, Any]:
-        """Return (p, q): the probability of a 1 for the bit of the own value, and for any other bit."""
+        """Return (p, q): the probability of a 1 for the bit of the user's value, and for any other bit."""
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Return bits drawn for each of the `values`, boolean, shape (n, k)."""
@@ -77,13 +77,13 @@ class UnaryEncoding(FrequencyOracle):
         return bit_rows(reports, self.k)
 
     def probability(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return the probability of each report under each value of its sender, shape (n, k): a product over its bits."""
+        """Return the probability of each report under each value of its sender, (n, k): a product over its bits."""
         bits = self.supports(reports)
         under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
         return representable(under_others.prod(axis=1, keepdims=True) / under_others * under_own)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Return support counts, shape (k,): how many reports have each bit set."""
+        """Return support counts, shape (k,): the number of reports that have each bit set."""
         return column_sums(self.supports(reports))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,6 +1,6 @@
 """Mechanisms that add noise to a number or a vector. `guarantees` describes their common interface.
 
-`Laplace` and `Gaussian` are the textbook mechanisms in floating point. Their guarantee holds for real numbers;
+`Laplace` and `Gaussian` are the textbook mechanisms in floating point, with guarantees for real numbers;
 `floating_point` shows the difference. `DiscreteLaplace` and `DiscreteGaussian` add exact integer noise to integers.
 """
 
@@ -26,7 +26,7 @@ from .noise import SystemRandomness
 
 
 class _AddedNoise:
-    """Base class of the four: adds `_noise` of the size in the field that `_size` names."""
+    """Base class of the four mechanisms, which adds `_noise`. `_size` names the field that gives the noise its size."""
 
     sensitivity: float
     events = "thresholds"
@@ -41,7 +41,7 @@ class _AddedNoise:
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> np.number | np.ndarray:
         """Return `value` plus noise, as a float array of the same shape. `value` must be finite and may have any shape.
 
-        The discrete mechanisms accept and return integers, `value` in [-2^53, 2^53]; `rng` may be `noise.system_rng()`.
+        The discrete mechanisms accept integers in [-2^53, 2^53] and return integers; `rng` may be `noise.system_rng()`.
         """
         value = self._checked(value)
         return value + self._noise(value.shape, getattr(self, self._size), rng=rng)
@@ -96,7 +96,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """Return the Laplace mechanism that is `epsilon`-DP, epsilon in (0, inf), with scale sensitivity / epsilon rounded up."""
+        """Return the `epsilon`-DP Laplace mechanism: scale sensitivity / epsilon, rounded up; epsilon in (0, inf)."""
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
         return cls(float(quotient_up(sensitivity, number("epsilon", epsilon, "(0, inf)"))), sensitivity)
 
@@ -110,8 +110,8 @@ class Laplace(_AddedNoise, PositiveFields):
         """Return the zCDP parameter rho: the mean loss epsilon + e^-epsilon - 1, which is below pure DP's epsilon^2/2.
 
         The supremum of D_alpha / alpha is its limit as alpha goes to 1. With u = alpha - 1/2, e^((alpha-1) D_alpha) is
-        a constant times cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this has only real, negative
-        zeros, so its logarithm is concave.
+        a constant times cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this expression has only
+        real, negative zeros, so its logarithm is concave.
         """
         return float(raised(expm1mx(-self.epsilon)))
 
@@ -232,9 +232,9 @@ class DiscreteLaplace(_WholeNoise):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP parameter rho: the mean loss, which is the limit of D_alpha / alpha at 1, as for `Laplace`.
+        """Return the zCDP parameter rho: the mean loss, the limit of D_alpha / alpha at alpha = 1, as for `Laplace`.
 
-        With s = 1/scale, rho is epsilon + (e^-epsilon - 1) s / sinh(s), summed in two positive terms.
+        With s = 1/scale, rho is epsilon + (e^-epsilon - 1) s / sinh(s), computed as a sum of two positive terms.
         """
         each = min(rounded_up(1 / self.scale), 700.0)
         rest = np.expm1(-self.epsilon) * (expm1mx(-each) - expm1mx(each)) / (2 * np.sinh(each))

@@ -5,11 +5,11 @@ Algorithms 1-3). Every sampler is built from coins:
 
 - `bernoulli`, heads with probability num/den, compares the digits of num/den with random digits
 - `bernoulli_exp`, heads with probability e^-x for a rational x, uses coins of probability x/1, x/2, x/3, ...
-- `discrete_laplace` and `discrete_gaussian` propose integers and accept them with such coins
+- `discrete_laplace` and `discrete_gaussian` propose integers and accept them by tossing these coins
 
-Parameters are ints, Fractions or floats. A float means the fraction that it represents (0.1 is
-3602879701896397/2^55). Values that provably fit are computed in 64-bit integers and all others in Python's
-unbounded ones; the distribution is the same.
+Parameters are ints, Fractions or floats. A float means the fraction that it represents (0.1 is 3602879701896397/2^55).
+Values that provably fit are computed in 64-bit integers, and all others in Python's unbounded integers; the
+distribution is the same.
 
 rng : any object with a method ``bytes(n)``, such as a `numpy.random.Generator` or `noise.system_rng()`
 """
@@ -57,15 +57,15 @@ def uniform_integers(
 ) -> np.ndarray:
     """Return independent uniform draws of `shape` from 0, ..., bound - 1, for an integer `bound` >= 1.
 
-    They are int64, or Python ints (dtype object) for bounds above 2^62.
+    The draws are int64, or Python ints (dtype object) for bounds above 2^62.
     """
     bound = _whole("bound", bound, 1)
     return _uniform(_count(shape), bound, _bits(rng)).reshape(shape)
 
 
 def _bernoulli(num, den, rng, which=None):
-    """Return coins of probability num[i]/den, for all i or for those in `which`. A uniform number in [0, 1) is compared
-    with num/den digit by digit; after equal digits the rest is a fraction over den."""
+    """Return coins of probability num[i]/den, for all i or only for the i in `which`. A uniform number in [0, 1) is
+    compared with num/den digit by digit; after equal digits, the remainder of num/den is again a fraction over den."""
     bits = 32 if den < 2**31 else 16 if den < 2**47 else 8 if den < 2**55 else 32
     if den >= 2**55:
         num = num.astype(object)
@@ -82,8 +82,8 @@ def _bernoulli(num, den, rng, which=None):
 
 
 def _bernoulli_exp(num, den, rng, which=None):
-    """Return coins of probability exp(-num[i]/den), for all i or for those in `which`. The integer part of num/den
-    comes first, as that number of coins of probability 1/e: few candidates are left after them."""
+    """Return coins of probability exp(-num[i]/den), for all i or only for the i in `which`. The integer part n of
+    num/den comes first, as n coins of probability 1/e. Few candidates are left after these n coins."""
     num = num if den < 2**62 else num.astype(object)
     whole = num // den
     part = num - whole * den
@@ -104,13 +104,13 @@ def _bernoulli_exp(num, den, rng, which=None):
 
 
 def _run_of_inverse_e(count, rng):
-    """Return how many of four coins of probability 1/e succeed before one fails: 0 to 4, `count` times."""
+    """Return, for each of `count` runs, how many of four coins of probability 1/e succeed before one fails: 0 to 4."""
     coins = _inverse_e(4 * count, rng).reshape(-1, 4)
     return np.where(coins.all(axis=1), 4, coins.argmin(axis=1))
 
 
 def _inverse_e(count, rng, place=0):
-    """Return `count` coins of probability 1/e, comparing uniform numbers in [0, 1) with the digits of 1/e from `place` on."""
+    """Return `count` coins of probability 1/e: compare uniform numbers with the digits of 1/e from `place` on."""
     digit, words = _digit_of_inverse_e(place), _words(count, 32, rng)
     heads = words < digit
     ties = np.flatnonzero(words == digit)
@@ -133,8 +133,8 @@ def _digit_of_inverse_e(place) -> int:
 
 
 def _exp_of_fraction(num, den, rng, which=None):
-    """Return `_bernoulli_exp` for x = num/den <= 1: heads if the first k at which a coin of probability x/k fails is
-    odd. P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these is e^-x."""
+    """Return the coins of `_bernoulli_exp` for x = num/den <= 1: heads if the first k at which a coin of probability
+    x/k fails is odd. P(first k - 1 coins succeed) = x^(k-1)/(k-1)!, and the alternating sum of these terms is e^-x."""
     heads, k = np.empty(len(num) if which is None else len(which), dtype=bool), 1
     active = np.arange(len(heads))
     while active.size:
@@ -150,7 +150,7 @@ def _exp_of_fraction(num, den, rng, which=None):
 
 
 def _used(num, which):
-    """Return the entries of `num` that `which` refers to, and where each went."""
+    """Return the entries of `num` that `which` refers to, and their positions for each of `which`."""
     used = np.bincount(which, minlength=len(num)) > 0
     return num[used], (np.cumsum(used) - 1)[which]
 
@@ -182,7 +182,7 @@ def discrete_gaussian(
 
 
 def _laplace_proposals(count, scale, rng):
-    """Return about `count` independent discrete Laplace draws, possibly none. scale = t/s."""
+    """Return about `count` independent discrete Laplace draws of scale = t/s, possibly none."""
     t, s = scale.numerator, scale.denominator
     u = _uniform(count, t, rng)
     u = u[_exp_of_fraction(u, t, rng)]
@@ -201,8 +201,8 @@ def _laplace_proposals(count, scale, rng):
 
 
 def _gaussian_proposals(count, variance, rng):
-    """Return about `count` independent discrete Gaussian draws, possibly none. variance = n/d. A Laplace draw y of
-    scale t is accepted with probability e^-x, x = (|y| t d - n)^2 / (2 n d t^2)."""
+    """Return about `count` independent discrete Gaussian draws of variance = n/d, possibly none. A Laplace draw y
+    of scale t is accepted with probability e^-x, x = (|y| t d - n)^2 / (2 n d t^2)."""
     n, d = variance.numerator, variance.denominator
     t = math.isqrt(n // d) + 1
     y = _laplace_proposals(count, Fraction(t), rng)
@@ -215,7 +215,7 @@ def _gaussian_proposals(count, variance, rng):
 
 
 def _collect(shape, size, propose):
-    """Return draws of `shape` from batches of accepted proposals, as int64 where `size` lets them fit."""
+    """Return draws of `shape` from batches of accepted proposals, as int64 if `size` is below 2^50."""
     count = _count(shape)
     parts, missing = [np.zeros(0, dtype=np.int64)], count
     while missing > 0:
@@ -295,7 +295,7 @@ def _counts(num, den) -> tuple[np.ndarray, int]:
 
 
 def _count(shape) -> int:
-    """Return how many draws `shape` holds."""
+    """Return the number of entries in an array of `shape`."""
     sizes = checks.integer("shape", shape, "[0, inf)")
     if sizes.ndim > 1:
         raise ValueError(f"shape must be an integer or a tuple of integers, got {shape!r}")

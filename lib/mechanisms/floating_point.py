@@ -1,8 +1,8 @@
 """The textbook Laplace sampler in floating point, and what its last bits reveal (Mironov 2012).
 
 A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, where u is one of the 2^bits
-multiples of 2^-bits in (0, 1], does not. Many of the doubles near an output are impossible for one `value` and many for
-another, and anybody can compute which. An output that only one table can give identifies that table for every epsilon.
+multiples of 2^-bits in (0, 1], does not. Each `value` makes many of the doubles near an output impossible, and anybody
+can compute which doubles these are. An output that only one table can give identifies that table for every epsilon.
 
 - `textbook_laplace` is the sampler; `reachable` decides whether an output can come from a value.
 - `attack` measures how often an output identifies the table.
@@ -35,7 +35,7 @@ _NEAR = 8  # k whose logarithms may be out of order with their neighbours': see 
 
 
 def _log(x):
-    """Return the C library's logarithm, elementwise; `np.log` may differ in the last bit from one processor to another."""
+    """Return the C library's logarithm, elementwise. The last bit of `np.log` may differ between processors."""
     return np.fromiter(map(math.log, x.ravel().tolist()), dtype=float, count=x.size).reshape(x.shape)
 
 
@@ -55,7 +55,7 @@ def textbook_laplace(
 def reachable(
     output: ArrayLike, value: ArrayLike, scale: float, *, sampler: str = "textbook", bits: int = 53
 ) -> np.ndarray:
-    """Return whether the sampler can give `output` when the true answer is `value`: booleans, as the two broadcast.
+    """Return whether the sampler can give `output` when the true answer is `value`, as booleans; the two broadcast.
 
     output, value : finite; scale, bits : as for `textbook_laplace`
     sampler : "textbook", or "numpy" for ``value + noise.laplace(shape, scale)``, with bits 53
@@ -79,14 +79,14 @@ def _reaches_down(output, value, scale, bits, possible):
     roundings. Multiplication and addition round monotonically, and so, up to its last bit, does the logarithm.
     Bisection therefore finds where the answers pass `output`. If logarithms err by less than two units in the last
     place, answers out of order come from k whose true logarithms are within 2^-50 |log u| of each other. Since u |log
-    u| < 0.37, these are fewer than 4 neighbouring k. All k there are tried; of more than 8 with one answer, some are possible.
+    u| < 0.37, these are fewer than 4 neighbouring k. All are tried; if over 8 k have one answer, some are possible.
     """
 
     def answers(k, log):
         return value + scale * log(np.ldexp(k.astype(float), -bits))
 
     low, high = np.zeros(len(output), dtype=np.int64), np.full(len(output), 2**bits, dtype=np.int64)
-    for _ in range(bits + 1):  # the answer to low (if positive) is below output; to high not, if any is
+    for _ in range(bits + 1):  # low (if positive) answers below output; high does not, if any k does
         middle = np.maximum((low + high) // 2, 1)
         under = answers(middle, np.log) < output
         low, high = np.where(under, middle, low), np.where(under, high, middle)
@@ -113,7 +113,7 @@ class Attack(NamedTuple):
 
 def attack(first: float, second: float, scale: float, *, trials: int, rng: np.random.Generator,
            sampler: str = "textbook", bits: int = 53) -> Attack:  # fmt: skip
-    """Run the sampler on the answers `first` and `second` of two tables, and count the outputs that identify their table.
+    """Run the sampler on the answers `first` and `second` of two tables; count the outputs that identify their table.
 
     first, second : finite numbers; trials : integer >= 1; sampler, bits : as for `reachable`
     The decision about each output is exact; the proportions are estimates.
@@ -135,13 +135,13 @@ def attack(first: float, second: float, scale: float, *, trials: int, rng: np.ra
 def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: float, *,
                     rng: np.random.Generator | SystemRandomness,
                     granularity: float = 2.0**-20) -> Numbers:  # fmt: skip
-    """Return `value` rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these: exactly epsilon-DP.
+    """Return `value`, rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these multiples.
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
-    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase it. In units of the granularity
-        it becomes its ceiling for a single number, plus 1 for each further entry of the vector
+    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase the sensitivity: in units of the
+        granularity, to its ceiling for a single number, plus 1 for each further entry of a vector
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
-    The result is an array of floats, exact unless the noise takes them beyond 2^53 granularities.
+    The result, an array of floats, is exactly epsilon-DP, and exact unless noise takes it beyond 2^53 granularities.
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:

@@ -1,15 +1,15 @@
 """The interface of every mechanism in `mechanisms`.
 
-A mechanism reports its `sensitivity` and what one run costs, in every notion of `accounting` (an `Accountant` totals
-several):
+A mechanism reports its `sensitivity` and the cost of one run, in every notion of `accounting` (an `Accountant` gives
+the total cost of several mechanisms):
 
-- `epsilon` is that of pure DP, inf if the mechanism has none, and `rho` is that of zCDP.
-- `delta(epsilon)` is the curve of all its (epsilon, delta), and `epsilon_at(delta)` is the inverse.
-- `rdp(alpha)` is its RDP epsilon at orders in (1, inf), and `prv` is its privacy loss as a variable.
+- `epsilon` is the parameter of pure DP, inf if the mechanism is not pure-DP, and `rho` is the parameter of zCDP.
+- `delta(epsilon)` is the curve of all pairs (epsilon, delta), and `epsilon_at(delta)` is the inverse.
+- `rdp(alpha)` is the RDP epsilon at orders in (1, inf), and `prv` is the privacy loss as a random variable.
 
 The guarantee is for the neighbours, unbounded or bounded, that the sensitivity was computed for. ``release(value, *,
 rng)`` applies the mechanism. For `audit`, `worst_case` is a pair of inputs whose outputs differ (nearly) as much as the
-guarantee allows, and `events` names the kind of sets that show it: "thresholds" or "categories".
+guarantee allows, and `events` names the kind of events that show this difference: "thresholds" or "categories".
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FromLoss:
 
 
 class PureDP(FromLoss):
-    """The guarantee that follows from `epsilon`-DP alone: the worst such mechanism is randomized response."""
+    """The guarantee that follows from `epsilon`-DP alone: the worst `epsilon`-DP mechanism is randomized response."""
 
     epsilon: float
 
@@ -62,8 +62,8 @@ class PureDP(FromLoss):
     def rho(self) -> float:
         """Return the zCDP parameter rho, epsilon tanh(epsilon/2): the largest mean loss of any epsilon-DP mechanism.
 
-        Randomized response attains it, with D_alpha = K / (alpha - 1). Up to a constant, K is log cosh(epsilon
+        Randomized response attains this rho, with D_alpha = K / (alpha - 1). Up to a constant, K is log cosh(epsilon
         (alpha - 1/2)), which is concave in (alpha - 1/2)^2. So the supremum of D_alpha / alpha is its limit as alpha
-        goes to 1. This refines Bun and Steinke 2016, Proposition 1.4, which states epsilon^2/2.
+        goes to 1. The result refines Bun and Steinke 2016, Proposition 1.4, which states epsilon^2/2.
         """
         return float(raised(self.epsilon * np.tanh(self.epsilon / 2)))

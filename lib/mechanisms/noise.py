@@ -1,7 +1,7 @@
 """Samplers of the noise that mechanisms add, and their sources of randomness.
 
-The textbook samplers here compute in floating point; `floating_point` shows what that reveals.
-The samplers of `exact_noise` reveal nothing.
+The textbook samplers here compute in floating point; `floating_point` shows what their last bits reveal.
+The samplers of `exact_noise` avoid this leak.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class SystemRandomness:
 def system_rng() -> SystemRandomness:
     """Return an `rng` whose bits all come from the operating system (`os.urandom`): unpredictable and not repeatable.
 
-    `exact_noise` uses only the method `bytes` of an `rng`, so it accepts both this and numpy's generators. The
-    floating-point samplers of this module accept only numpy's.
+    `exact_noise` uses only the method `bytes` of an `rng`, so these samplers accept both this `rng` and numpy's
+    generators. The floating-point samplers of this module accept only numpy's generators.
     """
     return SystemRandomness()
 

@@ -52,7 +52,7 @@ class RandomizedResponse(PureDP):
 
     @property
     def lie(self) -> float:
-        """Return the probability of reporting one given other value, in (0, 1)."""
+        """Return the probability of reporting one particular other value, in (0, 1)."""
         return float(np.exp(-np.logaddexp(self.epsilon, np.log(self.k - 1))))
 
     @property
@@ -61,11 +61,11 @@ class RandomizedResponse(PureDP):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) for k = 2, else rounded up by at most 1/2000.
+        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) for k = 2; otherwise up to 1/2000 too large.
 
         The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
-        no quotient D_alpha / alpha exceeds D at the larger order over the smaller order, and beyond the grid none
-        exceeds that at its start. With v the mean square of the losses, quotients up to alpha lie below
+        no quotient D_alpha / alpha exceeds D at the larger order over the smaller order, and beyond the grid no
+        quotient exceeds D_1. If v is the mean square of the losses, quotients up to alpha lie below
         e^(alpha epsilon) v/2 and D_1 lies above e^-epsilon v/2, so for small epsilon the grid can start later.
         """
         loss, ratio, tiny = self.loss, 1 + 1 / 2000, np.finfo(float).tiny
@@ -95,7 +95,7 @@ class RandomizedResponse(PureDP):
 
 
 def _truths(count, epsilon, k, rng):
-    """Return exact coins of probability `truth`, comparing its binary digits with random ones, 64 at a time."""
+    """Return exact coins of probability `truth`, comparing its binary digits with random digits, 64 at a time."""
     words = exact_noise.uniform_integers(count, 2**62, rng=rng)
     first = _digits(epsilon, k, 62)
     heads = words < first
@@ -109,7 +109,7 @@ def _truths(count, epsilon, k, rng):
 
 @lru_cache(maxsize=256)
 def _digits(epsilon, k, bits):
-    """Return the integer part of 2^bits / (1 + (k - 1) e^-epsilon). Enough digits decide it: it is irrational."""
+    """Return the integer part of 2^bits / (1 + (k - 1) e^-epsilon), an irrational number: enough digits decide it."""
     digits = bits // 3 + 20
     while True:
         with localcontext(prec=digits):

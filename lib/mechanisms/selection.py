@@ -70,7 +70,7 @@ def _largest(scores, epsilon, sensitivity, rng):
 def _exponents(scores, epsilon, sensitivity):
     with np.errstate(over="ignore", invalid="ignore"):
         exponents = epsilon * scores / (2 * sensitivity)
-    if not np.isfinite(exponents).all():  # they would tie, and the first would be chosen
+    if not np.isfinite(exponents).all():  # infinite exponents would tie, and the first would be chosen
         raise ArithmeticError("epsilon scores / (2 sensitivity) is too large for double precision")
     return exponents
 
@@ -106,7 +106,7 @@ class Exponential(PositiveFields):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores: the odds of the worse are e^-3 and e^(epsilon - 3). (Odds 0 attain epsilon.)"""
+        """Return two pairs of scores: the worse has odds e^-3 or e^(epsilon - 3). (Odds of 0 would attain epsilon.)"""
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 
@@ -162,9 +162,9 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
 
-    The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip has
-    no bounded range, and composes like any epsilon-DP mechanism. It is equivalent to reporting the largest score after
-    adding exponential noise of scale 2 sensitivity / epsilon to each (Ding et al. 2021).
+    The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip
+    has no bounded range, and composes like any epsilon-DP mechanism. Permute-and-flip is equivalent to reporting the
+    largest score after adding exponential noise of scale 2 sensitivity / epsilon to each score (Ding et al. 2021).
     Coq checks this: `permute_and_flip_private` and `law_is_integral` in proofs/.
     Source: McKenna and Sheldon 2020, Algorithm 1.
 
@@ -179,14 +179,14 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores: one candidate loses by twice the sensitivity, or not at all."""
+        """Return two pairs of scores, in which a candidate is worse by twice the sensitivity, or not at all."""
         return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each choice among `scores`, shape (k,).
 
-        Random order means that each candidate comes at a uniform time in [0, 1]. So candidate i is chosen with probability
-        p_i times the integral, over its time t, of the product of the 1 - t p_j with j != i, a polynomial in t.
+        Random order means that each candidate comes at a uniform time in [0, 1]. So candidate i is chosen with
+        probability p_i times the integral, over its time t, of the product of 1 - t p_j over j != i, a polynomial in t.
         """
         scores = _scores(scores, 1)
         p = np.exp(_exponents(scores - scores.max(), self.epsilon, self.sensitivity))
@@ -195,7 +195,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
-        """Return the index chosen among the scores `value`, (k,), or m indices for (m, k). rng : or `noise.system_rng()`"""
+        """Return the index chosen among scores `value`, (k,), or m indices, (m, k). rng : also `noise.system_rng()`"""
         scores = _scores(value, 2)
         rows = np.atleast_2d(scores)
         heads = exact_noise.bernoulli_exp(*self._exponents(rows), rng=rng)

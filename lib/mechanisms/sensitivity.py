@@ -1,6 +1,6 @@
 """Sensitivity of a query between neighbouring tables, by formula and by enumerating all tables of a small domain.
 
-Neighbours are "unbounded" if one record is added or removed, so that the number n of records differs. They are
+Neighbours are "unbounded" if one record is added or removed, so that the number n of records differs. Neighbours are
 "bounded" if one record is replaced; n is then the same for both and counts as public.
 
 Records are numbers in [low, high]; clamp values outside this range first.
@@ -40,7 +40,7 @@ def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
 def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
     """Return the sensitivity of the cell counts of a partition, in the norm L1, L2 or L-infinity (`norm` 1, 2 or inf).
 
-    "unbounded" neighbours differ by 1 in one cell, so the result is 1. For "bounded" ones it is 2, sqrt(2) or 1.
+    "unbounded" neighbours differ by 1 in one cell, so the result is 1. For "bounded" neighbours it is 2, sqrt(2) or 1.
 
     >>> from lib.mechanisms.sensitivity import of_histogram
     >>> print(of_histogram(), round(of_histogram(2, "bounded"), 3))
@@ -56,9 +56,9 @@ def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str)
 
     - "bounded", n public, an integer >= 1: the result is (high - low)/n, the "1/n" of kiri2019.
     - "unbounded" without n: over tables of all sizes, the mean moves by up to (high - low)/2 (from one record to two).
-    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS is (high - low)/n for n >= 2. This is a
-      local sensitivity. Noise scaled to it is not differentially private, because it reveals n. (Divide a noisy sum by
-      a noisy count.)
+    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS is (high - low)/n for n >= 2. This
+      result is a local sensitivity. Noise scaled to it is not differentially private, because its scale reveals n.
+      (Divide a noisy sum by a noisy count.)
 
     >>> from lib.mechanisms.sensitivity import of_mean
     >>> print(of_mean(0, 100, n=1000, neighbours="bounded"), of_mean(0, 100, neighbours="unbounded"))
@@ -104,7 +104,7 @@ def brute_force(
     if len(domain) < 2:
         raise ValueError(f"domain must hold at least two values, got {domain!r}")
     worst = Witness(-1.0, (), ())
-    # Neighbours share a rest; to it, one adds a record and the other none, or the two add different records.
+    # Neighbours share the other records. One adds a record to these and the other none, or they add different records.
     sizes = range(n) if neighbours == "unbounded" else (n - 1,)
     for rest in itertools.chain.from_iterable(itertools.combinations_with_replacement(domain, size) for size in sizes):
         tables = [(*rest, record) for record in domain]

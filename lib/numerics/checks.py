@@ -37,7 +37,7 @@ class Interval:
         return cls(float(low), float(high), opening == "[", closing == "]")
 
     def contains(self, values: ArrayLike) -> np.bool_ | NDArray[np.bool_]:
-        """Return for each of `values` whether the interval contains it (none contains NaN), as booleans of the same shape."""
+        """Return whether the interval contains each of `values`, booleans of the same shape. NaN is in no interval."""
         values = np.asarray(values, dtype=float)
         above = values >= self.low if self.low_closed else values > self.low
         below = values <= self.high if self.high_closed else values < self.high
@@ -45,9 +45,9 @@ class Interval:
 
 
 def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
-    """Return `value` as a float array (any shape), every element inside `interval`.
+    """Return `value` as a float array (any shape), whose elements must all be inside `interval`.
 
-    Raises a ``ValueError`` that names the parameter, the first offending value and the range, including for non-numbers.
+    Raises a ``ValueError``, including for non-numbers, that names the parameter, first offending value and range.
     """
     try:
         array = _numbers(value)

@@ -45,9 +45,9 @@ class Contraction:
     order : the variables in `inputs` but not in `keep`, in the order of their elimination
     keep : the variables that stay, permitted only without derivatives; each must occur in `inputs`
 
-    After `run`, `roots` holds one number for each connected component. Their product is the sum over everything (which
-    could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are `keep`.
-    `tensors` lists the inputs and then the result of each step of `steps`.
+    After `run`, `roots` holds one number for each connected component. The product of these numbers is the sum over
+    everything (which could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are
+    `keep`. `tensors` lists the inputs and then the result of each step of `steps`.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Contraction:
         if keep:
             product, _ = self._product(self.roots, keep)
             self.result = product.array
-        # A step must feed back to its inputs before they feed back to theirs.
+        # A step must pass derivatives to its inputs before the inputs pass derivatives to theirs.
         self._backward = [operation for operations in reversed(backward) for operation in operations]
 
     def run(self) -> None:
@@ -144,14 +144,14 @@ def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
 
 @functools.lru_cache(maxsize=4096)
 def _subscripts(product, other, factor) -> str:
-    """Return ``np.einsum`` subscripts from the axes of a product and of one factor to those of the other."""
+    """Return ``np.einsum`` subscripts from the axes of a product and of one factor to the axes of the other factor."""
     letter = dict(zip(sorted(product), string.ascii_letters))  # there may be more variables than letters
     whole, known, wanted = ("".join(letter[v] for v in axes) for axes in (product, other, factor))
     return f"{whole},{known}->{wanted}"
 
 
 def _along(tensor: Tensor, along) -> Tensor:
-    """Return a view whose axes are `along`, of length 1 where the tensor has no such axis."""
+    """Return a view whose axes are `along`, of length 1 where the tensor lacks the axis."""
     if tensor.axes == along:
         return tensor
     order, index = _alignment(tensor.axes, along)
@@ -167,7 +167,7 @@ def _alignment(axes, along) -> tuple:
 
 
 def _reshaped(tensor: Tensor, shape) -> Tensor:
-    """Return the tensor with some axes joined, which then have no names. Raises ``ValueError`` if that is not a view."""
+    """Return a view of the tensor with some axes joined, without names. Raises ``ValueError`` if a copy is needed."""
     derivative = None if tensor.derivative is None else tensor.derivative.reshape(shape, copy=False)
     return Tensor(tensor.array.reshape(shape, copy=False), tensor.axes, derivative)
 
@@ -188,7 +188,7 @@ class _Step(NamedTuple):
 
 @functools.lru_cache(maxsize=4096)
 def _schedule(scopes, sizes, order, keep):
-    """Return the steps that eliminate `order`, one a variable, and the numbers of the remaining tensors."""
+    """Return the steps that eliminate `order`, one for each variable, and the numbers of the remaining tensors."""
     active = {number: bit_sets.of(scope) for number, scope in enumerate(scopes)}
     plan = []
     for v in order:
@@ -202,7 +202,7 @@ def _schedule(scopes, sizes, order, keep):
 
 @functools.lru_cache(maxsize=16384)
 def _best_split(scopes, sizes):
-    """Split the tensors of one variable into two groups for the matrix product; return their places and unions."""
+    """Split one variable's tensors into two groups for the matrix product; return the groups' places and scopes."""
     if len(scopes) == 1:
         return (0,), (), scopes[0], 0
     # Places and union of each set of groups; sets are numbered by bits, the last group's bit lowest.
@@ -224,7 +224,7 @@ def _best_split(scopes, sizes):
 
 
 def _few_groups(scopes, sizes):
-    """Return places and scope of each tensor, or of groups of them, few enough to compare all splits."""
+    """Return the places and the scope of each tensor, or of each group of tensors if there are too many to compare."""
 
     def together(pair):
         (places, scope), (others, other) = pair
@@ -238,7 +238,7 @@ def _few_groups(scopes, sizes):
 
 
 def _sorted_like(variables: int, wish) -> tuple[int, ...]:
-    """Return the members of a set, sorted by their place in `wish`, or else by their number."""
+    """Return the members of a set, sorted by their place in `wish` or, if they are not in it, by their number."""
     members = bit_sets.members(variables)
     if len(members) < 2 or not wish:
         return members

@@ -2,7 +2,7 @@
 
 The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``, which lose every digit of
 double precision near the edge of their condition. A double-double, an unevaluated sum of two doubles (about 32
-digits), keeps its relative accuracy. It is a pair ``(high, low)`` of arrays of equal shape.
+digits), keeps its relative accuracy. A double-double is a pair ``(high, low)`` of arrays of equal shape.
 
 Every operation broadcasts. Results are exact unless products overflow (above about 1e300) or underflow.
 """

@@ -17,7 +17,7 @@ TINY = np.finfo(float).tiny
 
 
 def rounded_up(exact: Fraction | float) -> float:
-    """Return the smallest double >= a fraction >= 0 of normal size: inf if it is too large, and 0 only for 0."""
+    """Return the smallest normal double that is at least `exact` >= 0: inf if none is so large, and 0 only for 0."""
     try:
         found = float(exact)
     except OverflowError:
@@ -26,18 +26,18 @@ def rounded_up(exact: Fraction | float) -> float:
 
 
 def raised(cost: Numbers, error: float = 2.0**-50) -> Numbers:
-    """Return a positive `cost`, of relative rounding error below `error`, raised to at least its exact value."""
+    """Return a positive `cost`, whose relative rounding error is below `error`, raised to at least its exact value."""
     with np.errstate(over="ignore", under="ignore"):
         return checks.plain(np.maximum(np.multiply(cost, 1 + error), TINY))
 
 
 def raised_delta(delta: Numbers, error: float = 2.0**-49) -> Numbers:
-    """Return `raised` for deltas: 0 stays 0, and the result is at most 1."""
+    """Return `delta`, raised as by `raised`, except that 0 stays 0 and the result is at most 1."""
     return checks.plain(np.where(np.greater(delta, 0), np.minimum(raised(delta, error), 1.0), 0.0))
 
 
 def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
-    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits the cost), rounded up once at the end."""
+    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits it), rounded up once at the end."""
     pairs = [pair for pair in zip(costs, counts, strict=True) if pair[1]]
     if any(math.isinf(cost) for cost, _ in pairs):
         return math.inf
@@ -57,12 +57,12 @@ def quotient_up(a: Numbers, b: Numbers) -> Numbers:
 
 
 def half_square(x: Numbers) -> Numbers:
-    """Return x^2 / 2, rounded up, for x in [0, inf): inf where that overflows, and above 0 where it underflows."""
+    """Return x^2 / 2, rounded up, for x in [0, inf): inf where the square overflows, above 0 where it underflows."""
     return np.vectorize(lambda each: rounded_up(Fraction(each) ** 2 / 2), otypes=[float])(x)[()]
 
 
 def ratio(name: str, sensitivity: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
-    """Return sensitivity / size, rounded up, in [1e-150, 1e150], so that its square and its inverse's square do not overflow."""
+    """Return sensitivity / size, rounded up, in [1e-150, 1e150], where its square and its inverse square are finite."""
     sensitivity, size = checks.real("sensitivity", sensitivity, "(0, inf)"), checks.real(name, size, "(0, inf)")
     return checks.real(f"sensitivity / {name}", quotient_up(sensitivity, size), "[1e-150, 1e150]")
 
@@ -73,7 +73,7 @@ def delta_from_log(log_delta: ArrayLike) -> Numbers:
 
 
 def root(function: Callable[..., Any], low: Numbers, high: Numbers, *args: Numbers) -> Numbers:
-    """Return the root of an elementwise monotone `function(x, *args)` between `low` and `high`, which must bracket it."""
+    """Return the root, which `low` and `high` must bracket, of an elementwise monotone `function(x, *args)`."""
     from scipy.optimize import elementwise  # slow to import, and not an attribute of scipy.optimize
 
     with np.errstate(over="ignore"):  # a value far from the root may be inf

@@ -1,7 +1,7 @@
 """Floats added from left to right, rounded after each addition: the same digits on every Python.
 
-The built-in `sum` does that up to Python 3.11. From 3.12 on it compensates for rounding errors, and the last digit
-differs. AIM's choices depend on last digits, so `lib` uses the built-in only for integers and arrays.
+The built-in `sum` adds in this way up to Python 3.11. From 3.12 on it compensates for rounding errors, and the last
+digit differs. AIM's choices depend on last digits, so `lib` uses the built-in only for integers and arrays.
 """
 
 import operator
@@ -11,7 +11,7 @@ from typing import Any
 
 
 def total(values: Iterable[Any]) -> Any:
-    """Return the sum of `values`; 0 for none.
+    """Return the sum of `values`, or 0 if there are none.
 
     >>> from lib.numerics.in_order import total
     >>> print(total([0.1, 0.2, 0.3]))

@@ -1,13 +1,13 @@
 """Junction trees: an order for summing variables out, and the sizes of the resulting tables.
 
 A model over variables 0 to d - 1 is given by the scopes of its factors, tuples of variables. Eliminating a variable
-joins all that share a factor with it. The joined sets not inside others are the cliques of a junction tree. The size of
-the model is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
+joins all variables that share a factor with it. The joined sets not inside others are the cliques of a junction tree.
+The model's size is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
 
-Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either alone is
-up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size), the
-other the variable whose elimination adds the fewest pairs of values (weighted min-fill). Source: Koller and Friedman 2009,
-9.4.3.2.
+Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either rule alone
+is up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size).
+The other rule eliminates the variable whose elimination adds the fewest pairs of values (weighted min-fill).
+Source: Koller and Friedman 2009, 9.4.3.2.
 """
 
 from __future__ import annotations
@@ -55,10 +55,10 @@ def junction_tree(
 class Growth:
     """The size of a model's junction tree after one more factor.
 
-    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of them, whose order serves as a third rule
+    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of the model, whose order serves as a third rule
 
-    If the order is kept, joins are added along one path only: a variable's clique hands on what it gains to the variable's
-    next companion. Under the greedy rules, only the components that the factor touches change.
+    If the order is kept, joins are added along one path only: a variable's clique passes the variables that it gains to
+    the variable's next companion. Under the greedy rules, only the components that the factor touches change.
     """
 
     def __init__(self, scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], tree: JunctionTree) -> None:
@@ -67,7 +67,7 @@ class Growth:
         self._cells = [tuple(self._by_rule(*part)) for part in self._parts]
         self._all = [sum(cells) for cells in zip(*self._cells)]
         self._held = [[set(held) for held in tree.cliques if v in held] for v in range(len(sizes))]
-        # From here on, variables are numbered by place in the order, so that the lowest bit of a set is eliminated first.
+        # From here on, variables are numbered by place in the order: the lowest bit of a set is eliminated first.
         self._place = {v: place for place, v in enumerate(tree.order)}
         renamed = [tuple(self._place[v] for v in scope) for scope in scopes]
         neighbours = list(_graph(renamed, len(sizes)))
@@ -94,18 +94,18 @@ class Growth:
         return any(rest + cells <= limit for rest, cells in zip(elsewhere, self._by_rule(scopes, variables)))
 
     def _by_rule(self, scopes, variables):
-        """Return the cells of the greedy trees of one component."""
+        """Return the numbers of cells of the greedy trees of one component."""
         return (_greedy(scopes, variables, self._sizes, cost)[0].cells for cost in (_table_size, _fill))
 
     def _in_kept_order(self, clique) -> int:
-        """Return the cells of the tree with `clique` in the order of the tree."""
+        """Return the number of cells of the tree that the kept order gives with `clique`."""
         v, *others = sorted(self._place[v] for v in clique)
         gained, left = bit_sets.of(others), dict[int, int]()
         while gained & ~self._left[v]:
             left[v] = self._left[v] | gained
             first = left[v] & -left[v]
             v, gained = first.bit_length() - 1, left[v] ^ first
-        # A clique inside an earlier one stays so. A new clique is inside one if all of it is newly left behind.
+        # A clique inside an earlier one stays inside. A new clique is inside one if all of it is newly left behind.
         behind = set(left.values())
         changed = {*left, *((each & -each).bit_length() - 1 for each in behind if each)}
         cells = self._kept_order
@@ -114,7 +114,7 @@ class Growth:
         return cells
 
     def _maximal(self, v, left, behind=()) -> int:
-        """Return the cells of v's clique, or 0 if an earlier variable left exactly this clique behind (see `_tree`)."""
+        """Return the number of cells of v's clique, or 0 if an earlier variable left it behind (see `_tree`)."""
         clique = left | 1 << v
         return 0 if clique in self._behind or clique in behind else bit_sets.cells(clique, self._size_at)
 
@@ -159,7 +159,7 @@ def _joined(parts) -> JunctionTree:
 def elimination_order(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], keep: tuple[int, ...], order: tuple[int, ...]
 ) -> tuple[int, ...]:
-    """Return an order to sum out variables of `scopes` not in `keep`: `order` or, for large tables, a better one."""
+    """Return an order to sum out variables of `scopes` not in `keep`: `order` or, for large tables, a better order."""
     graph = _graph((*scopes, keep), len(sizes))
     occurring = {v for scope in scopes for v in scope}
     rest = tuple(v for v in order if v in occurring and v not in keep)
@@ -233,9 +233,9 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 
 def _tree(order, graph, sizes) -> JunctionTree:
-    """Return the tree of `order`. A clique is inside an earlier one if and only if an earlier one left it all behind. Let
-    a clique be inside that of u, where u is the last such variable. The set that u left is inside the clique of the first
-    of its variables to be eliminated. This variable comes after u, so its clique is the given one.
+    """Return the tree of `order`. A clique is inside an earlier one if and only if an earlier variable left all of it
+    behind. Proof: let u be the last variable with a clique around the given one. The set that u left is in the clique
+    of its first variable to be eliminated. This variable comes after u, so its clique is the given one.
     """
     neighbours, maximal, left_behind = list(graph), list[int](), set[int]()
     for v in order:

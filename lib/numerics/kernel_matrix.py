@@ -2,7 +2,7 @@
 
 The matrices of hasegawa2015, the transition densities P and the Gaussian kernel K, have entries
 c_i d_j exp(l_i . r_j - |s_i - t_j|_1). The bilinear part counts common values by one-hot columns and
-expands squared distances. The other part is for numeric attributes under Laplace noise.
+expands squared distances. The part |s_i - t_j|_1 is for numeric attributes under Laplace noise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEAST = -600.0
 class Points:
     """One side of a `Pairwise`: n points.
 
-    bilinear : (n, p); steps : (n, q), compared by absolute difference; factors : (n,), c or d above
+    bilinear : (n, p); steps : (n, q), compared by absolute difference; factors : (n,), c or d of the module's formula
     """
 
     bilinear: np.ndarray
@@ -46,7 +46,7 @@ class Pairwise(LinearOperator):
     symmetric : declares that exp(...) is the same for (i, j) and (j, i), the points being the same;
         products then evaluate each pair once, which halves their cost
 
-    ``A @ v`` and ``A.T @ v`` take (m,) or (m, h) (for ``A.T``, n in place of m) and need memory for
+    ``A @ v`` takes a v of shape (m,) or (m, h), and ``A.T @ v`` takes (n,) or (n, h). The products need memory for
     their result and one block. `dense()` is the array itself.
     """
 
@@ -70,7 +70,7 @@ class Pairwise(LinearOperator):
         return full
 
     def thinned(self, least: float) -> Pairwise | csc_array:
-        """Return a sparse matrix without entries of exponents below `least`, or itself if over one in fifty remain."""
+        """Return a sparse matrix without entries of exponents below `least`, or `self` if over one in fifty remain."""
         smallest = np.exp(least)
         some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
         sample = Pairwise(self.left, self.right[some])
@@ -135,10 +135,10 @@ class Pairwise(LinearOperator):
 def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | None = None) -> Pairwise:
     """Return K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
 
-    width : sigma^2 of hasegawa2015 in (0, inf); no factor 2, as printed. points : default, the centres
+    width : sigma^2 of hasegawa2015 in (0, inf); without a factor 2, as printed; points : default: the centres
 
     Squared distances are computed as differences of squares. Raises ``ValueError`` for a width below 1e-12 times the
-    largest square |z|^2, at which an entry could lose more than a relative 3e-3, if there are up to 1,000 columns.
+    largest square |z|^2, at which an entry's relative error could exceed 3e-3 if there are up to 1,000 columns.
     """
     right = _squared(np.asarray(centres, dtype=float), width)
     if points is None:
@@ -148,7 +148,7 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
 
 
 def _squared(points, width) -> Points:
-    """Return columns whose products with `_turned` ones are -|z_i - z_j|^2 / width."""
+    """Return points whose products with `_turned` points are -|z_i - z_j|^2 / width."""
     scaled = points / np.sqrt(width)
     norms = np.einsum("ij,ij->i", scaled, scaled)
     if norms.max(initial=0) > 1e12:

@@ -1,8 +1,9 @@
 """Marginals of a graphical model by variable elimination on logarithms: slow, but in any range.
 
-This module computes the results of `contraction` in the textbook way (Koller and Friedman 2009, section 9.3). It writes
-out the table over a variable and all variables joined with it, and sums the variable out. It needs the memory of the
-junction tree and an exponential for every cell, and works where plain products would overflow or underflow.
+This module computes the results of `contraction` in the textbook way (Koller and Friedman 2009, section 9.3). The
+module writes out the table over a variable and all variables joined with it, and sums the variable out. The method
+needs the memory of the junction tree and an exponential for every cell, and works where plain products would overflow
+or underflow.
 
 A tensor is a pair (array of logarithms, tuple of the variables that are its axes).
 """
@@ -18,8 +19,8 @@ from . import in_order
 
 
 class Bucket(NamedTuple):
-    """One variable's elimination: the tensors numbered `inputs` multiplied into `joint`, over `axes` (the variable
-    last), and summed over it into the tensor numbered `out`."""
+    """One variable's elimination: the tensors numbered `inputs` are multiplied into `joint`, over `axes` (the variable
+    last), which is summed over the variable into the tensor numbered `out`."""
 
     inputs: list[int]
     joint: np.ndarray
@@ -75,7 +76,7 @@ def contract(tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Seque
 
 
 def _joint(tensors, v, sizes):
-    """Return the product over v and all its companions, v's axis last."""
+    """Return the product of `tensors` over v and all its companions, with v's axis last, and its axes."""
     companions = sorted({u for _, axes in tensors for u in axes} - {v})
     axes = (*companions, v)
     return _add(tensors, axes, [sizes[u] for u in axes]), axes
@@ -90,7 +91,7 @@ def _add(tensors, along, shape):
 
 
 def _log_sum(array):
-    """Return the logarithm of the sum of exponentials over the last axis; -inf where all entries are."""
+    """Return the logarithm of the sum of exponentials over the last axis, -inf where all entries are -inf."""
     highest = np.maximum(array.max(axis=-1, keepdims=True), np.finfo(float).min)
     with np.errstate(divide="ignore"):
         return np.log(np.exp(array - highest).sum(axis=-1)) + highest[..., 0]

@@ -1,7 +1,7 @@
 """Maximum-likelihood mixing proportions, with a certificate, when the components are too many to store.
 
 Maximize F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1; A is (n, m), non-negative. F is
-concave, and for g = A^T (1/u) / n (whose mean under theta is 1) no theta' is better than theta by more than
+concave. Let g = A^T (1/u) / n, whose mean under theta is 1. No theta' is better than theta by more than
 
     F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
 
@@ -42,12 +42,12 @@ class Mixture:
 def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
         scores: Callable[[NDArray[np.float64]], NDArray[np.float64]], start: NDArray[np.int64], *, tol: float,
         max_iter: int, batch: int = 100) -> Mixture:  # fmt: skip
-    """Return proportions whose gap is below `tol`, or the best after `max_iter` rounds.
+    """Return proportions whose gap is below `tol`, or the best proportions after `max_iter` rounds.
 
     columns : function from positions (h,) to these columns of A, (n, h)
     scores : function from r (n,) to A^T r, (m,)
     start : positions of the first pool, all different
-    batch : the most columns that join the pool in a round; about four times as many stay
+    batch : the largest number of columns that join the pool in a round; about four times this number stay
 
     Raises ``ValueError`` if a row of A is 0 in every column of the first pool.
     """
@@ -76,7 +76,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 
 
 def _joining(g, pool, slack, batch) -> np.ndarray:
-    """Return columns of large g, mostly the largest of each interleaved part, as the largest overall are nearly equal."""
+    """Return columns of large g: mostly the largest of each interleaved part, because the top ones are nearly equal."""
     better = np.setdiff1d(np.flatnonzero(g > 1 + slack / 10), pool)
     better = better[np.argsort(-g[better], kind="stable")]
     first, rest = better[: batch // 4], better[batch // 4 :]
@@ -87,9 +87,9 @@ def _joining(g, pool, slack, batch) -> np.ndarray:
 def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) -> NDArray[np.float64]:
     """Return the best proportions of the columns of `a` (n, s), starting at `theta`, with a gap below `tol`.
 
-    The method minimizes sum(theta) - mean(ln a theta) over theta >= 0, whose minimum has sum 1. A step goes to the minimum
-    of the quadratic model, a problem of non-negative least squares, and is halved until it descends. If rounding prevents
-    further descent, the current proportions are returned.
+    The method minimizes sum(theta) - mean(ln a theta) over theta >= 0; at the minimum, theta has sum 1. A step goes to
+    the minimum of the quadratic model, a problem of non-negative least squares, and is halved until it descends. If
+    rounding prevents further descent, the current proportions are returned.
     """
     n = len(a)
     value = _value(a, theta)
@@ -99,7 +99,7 @@ def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) ->
         if n * (g.max() - 1) < tol:
             return theta
         hessian = ratios.T @ ratios / n
-        # Near copies among the columns make it singular. The ridge damps the step and does not move the optimum.
+        # Near copies among the columns make the Hessian singular. The ridge damps the step and keeps the optimum.
         ridge = 1e-10 * np.trace(hessian) / len(hessian)
         hessian[np.diag_indices(len(hessian))] += ridge
         lower = np.linalg.cholesky(hessian)

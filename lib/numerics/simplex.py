@@ -11,8 +11,8 @@ def nearest(values: np.ndarray, total: float = 1.0) -> NDArray[np.float64]:
 
     values : shape (..., k), k >= 1, finite, each row projected separately; total : (0, inf)
 
-    The point is max(values - shift, 0). If the j largest entries stay positive, the shift must be (their sum - total)/j;
-    the right j is the largest for which its entries do stay positive (Held, Wolfe and Crowder 1974).
+    The point is max(values - shift, 0). If the j largest entries stay positive, the shift is (their sum - total)/j. The
+    right j is the largest one for which the j entries stay positive (Held, Wolfe and Crowder 1974).
     """
     # A common shift changes nothing, and values `total` below the largest are cut, so no sum overflows.
     largest = values.max(axis=-1, keepdims=True)
