@@ -2,7 +2,7 @@
 theorems.
 
 A chapter's claims appear as on the scorecard (`book.ledger.cards`), those of a section in one list, folded behind their
-tally, at the place of the section's last ones. The box that opens the chapter gives the tally of all and links to them. The notebook's outputs are not changed; the page is made from the
+tally, at the place of the section's last ones, or at the section's end if it has hidden code (`book._ext.pages`). The box that opens the chapter gives the tally of all and links to them. The notebook's outputs are not changed; the page is made from the
 records that they contain. If the chapter ran on synthetic data, the verdict shown is the full run's.
 
 {replies}                   the replies to verdicts

@@ -29,7 +29,7 @@ NO_FLOATS = {
     "catalogues": ["not each.string for each in all", "bool(each.string) and each.fuzzy for each in all"],
     "claims": ["count.values()", "each in chosen for each in shown"],
     "numbers": [
-        "found in (record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)"
+        "found in ('', record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)"
     ],
     "pages": ["len(cell) for cell in re.findall('<td>([^<]*)', row) if len(cell) < LONG"],
     "sources": [

@@ -33,7 +33,7 @@ def codes(name, texts):
 
 
 def test_the_form_that_is_described_is_one_that_is_read():
-    example = textwrap.dedent(schema.__doc__.split("In YAML:\n\n")[1].split("\n\n")[0])
+    example = textwrap.dedent(schema.__doc__.split(" YAML:\n\n")[1].split("\n\n")[0])
     assert schema.parse(example).domain.sizes == (3, 6, 21, 100)
     notebook = json.loads(
         (Path(__file__).resolve().parents[3] / "notebooks/yours/release.ipynb").read_text(encoding="utf-8")
