@@ -383,7 +383,7 @@ def _notebook(source: str, path: str) -> tuple[str, str]:
         notebook = json.loads(source)
         cells = notebook["cells"]
     except (ValueError, LookupError, TypeError) as error:
-        raise ValueError(f"{path} is no notebook: {error!r}") from None
+        raise ValueError(f"{path} is not a notebook: {error!r}") from None
     cells = [cell | {"source": "".join(cell["source"])} for cell in cells]
     said = [{name: part for name, part in cell.items() if name not in ("outputs", "execution_count")} for cell in cells]
     # Lines that start with % or ! are for IPython, as are cells that start with %%.

@@ -158,6 +158,8 @@ def told(value) -> str:
 
 def _by_found(found: Mapping[str, bool | None]) -> list[str]:
     """Return a clause for each outcome that occurs, which names or counts its readings: ``holds under “deep” and “flat”``."""
+    if len(set(found.values())) == 1:
+        return [f"{_FOUND[next(iter(found.values()))]} under every interpretation"]
     total, clauses = f" of {len(found)} interpretations", []
     for outcome, verb in _FOUND.items():
         names = [name for name, each in found.items() if each is outcome]

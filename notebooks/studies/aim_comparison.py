@@ -322,6 +322,21 @@ def load(folder=RESULTS) -> Study:
     return Study(**{part: results.load(Path(folder) / name) for part, name in _FILES.items()})
 
 
+def kept(settings: Settings, *, epsilons=(1.0,), trials=3, printed=0, folder=RESULTS) -> Study | None:
+    """Return the study in `folder` if today's code and libraries made it from the real data with these settings, else None.
+
+    Its scores have six digits. The arguments are those of `grid`.
+    """
+    made, study = provenance(folder), load(folder)
+    asked = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": trials}
+    asked |= {"trials as printed": printed, "trials with a kernel": min(settings.kernels, trials)}
+    told = ", ".join(f"{name} {value}" for name, value in asked.items())
+    libraries = {f"{name} {version}" for name, version in results.versions(LIBRARIES).items()}
+    same = made["data"] == "real" and made["settings"] == told and libraries <= set(made["versions"].split(", "))
+    same = same and set(study.scores["epsilon"]) == set(epsilons)
+    return study if same and not any(results.changed(Path(folder) / name) for name in _FILES.values()) else None
+
+
 def provenance(folder=RESULTS) -> dict:
     """Return when, from what and with what the study in `folder` was made."""
     return results.provenance(Path(folder) / _FILES["scores"])

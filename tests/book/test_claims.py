@@ -766,6 +766,8 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
     assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == (
         "The claim holds under “a”, fails under “c” and is undecided under “b”."
     )
+    for outcome, verb in ((CLEAR, "holds"), (False, "fails"), (NOISE, "is undecided")):
+        assert evidence.told(Readings({"a": outcome, "b": outcome})) == f"The claim {verb} under every interpretation."
     seven = Readings(dict(zip("abcdefg", [CLEAR, CLEAR, NOISE, False, False, False, True])))
     assert evidence.told(seven) == (
         "The claim holds under 3 of 7 interpretations, fails under 3 and is undecided under 1."

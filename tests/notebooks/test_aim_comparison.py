@@ -284,6 +284,28 @@ def test_the_committed_results_are_the_documents_settings_on_the_verified_files(
     assert {"date", "versions", "wall time", "command"} <= set(made)
 
 
+def test_committed_results_stand_in_for_a_run_of_the_same_settings_and_code_alone(tmp_path, monkeypatch):
+    changed = {}
+    monkeypatch.setattr(aim_comparison.results, "changed", lambda path: changed.get(path.name, []))
+    settings, grid = Settings(seed=2025), {"trials": 20, "printed": 5}
+    made = aim_comparison.provenance()
+    libraries = ", ".join(
+        f"{name} {version}" for name, version in aim_comparison.results.versions(aim_comparison.LIBRARIES).items()
+    )
+    aim_comparison.save(aim_comparison.load(), tmp_path, made | {"code": "", "versions": f"Python 3.11.7, {libraries}"})
+    assert "code" in made and aim_comparison.kept(settings, **grid, folder=tmp_path) is not None
+    for other in ({"delta": 1e-6}, {"seed": 3}, {"depth": None}, {"kernels": 4}):
+        assert aim_comparison.kept(dataclasses.replace(settings, **other), **grid, folder=tmp_path) is None, other
+    for other in ({"trials": 19}, {"printed": 0}, {"epsilons": [2.0]}, {"epsilons": [1.0, 2.0]}):
+        assert aim_comparison.kept(settings, **(grid | other), folder=tmp_path) is None, other
+    for name, value in (("data", "stand-in"), ("versions", f"Python 3.11.7, {libraries}0")):
+        aim_comparison.save(study(), tmp_path / name, made | {"code": "", "versions": libraries, name: value})
+        assert aim_comparison.kept(settings, **grid, folder=tmp_path / name) is None, name
+    for name in ("scores.csv", "mutual_information.csv"):
+        changed = {name: ["lib.tables.plan.Plan"]}
+        assert aim_comparison.kept(settings, **grid, folder=tmp_path) is None, name
+
+
 # ---- bad input
 
 
