@@ -89,7 +89,8 @@ document.addEventListener('DOMContentLoaded', () => {
       if (part.matches('details')) part.open = open && !part.hidden;
     }
     document.getElementById('totals').hidden = filtered;
-    told.textContent = filtered ? say('{shown} of {all} claims', {shown, all: cards.length}) : '';
+    const own = cards.filter(card => card.id.startsWith('compendium.')).length;
+    told.textContent = filtered ? say('{shown} of {all} claims (the {all} include {own} of our own)', {shown, own, all: cards.length}) : '';
   }
   function lead() {
     const asked = location.hash.slice(1);

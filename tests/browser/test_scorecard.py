@@ -47,7 +47,8 @@ def test_words_and_verdicts_choose_the_claims(scorecard):
     assert 0 < len(expected) < len(everything) == len(KNOWN)
     assert ids(scorecard) == expected
     counted = scorecard.driver.find_element("css selector", ".scorecard-filter output").text
-    assert counted == f"{len(expected)} of {len(everything)} claims"
+    own = sum(name.startswith("compendium.") for name in everything)
+    assert counted == f"{len(expected)} of {len(everything)} claims (the {len(everything)} include {own} of our own)"
     assert scorecard.script(f"{SHOWN}.every(card => card.getClientRects().length > 0)")  # also in what was folded
     empty = "[...document.querySelectorAll('.rubric')].filter(e => e.checkVisibility() && !e.parentElement.querySelector('.claim:not([hidden])'))"
     assert scorecard.script(f"return {empty}.length") == 0
