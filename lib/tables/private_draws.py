@@ -77,7 +77,7 @@ class FloatingDraws:
         return self.weights[clique] * self._beyond(off, expected)
 
     def _beyond(self, off, expected):
-        """Return the sum of distances `off` less the noise `expected`, of all cells or, if `clear`, positive terms."""
+        """Return the sum over all cells of the distance `off` minus the noise `expected`; if `clear`, of positive terms only."""
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
