@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from ..numerics import checks, in_order
 from ..numerics.checks import number, whole
-from ..numerics.elementwise import raised, total_up
+from ..numerics.elementwise import raised, raised_delta, total_up
 from . import conversions, gaussian_curve, numerical, privacy_loss
 
 ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of `Accountant.rdp`
@@ -51,19 +51,23 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
     neighbours : "unbounded" or "bounded"
 
     Under unbounded neighbours the result is the largest cost, because an added or removed record is in one part only
-    (McSherry 2009, Theorem 4). Under bounded neighbours it is the sum of the two largest, because a replaced record may
-    leave one part and enter another.
+    (McSherry 2009, Theorem 4). Under bounded neighbours it is twice the largest epsilon, because a replaced record may
+    stay in its part, which is two changes there, with a delta of (1 + e^epsilon) delta.
 
     >>> from lib.accounting.composition import parallel
     >>> parallel([0.5, 1.0])
     Cost(epsilon=1.0, delta=0.0)
     >>> parallel([0.5, 1.0], neighbours="bounded")
-    Cost(epsilon=1.5, delta=0.0)
+    Cost(epsilon=2.0, delta=0.0)
     """
     checks.one_of("neighbours", neighbours, ("unbounded", "bounded"))
     epsilons, deltas = _pairs(epsilons, deltas)
-    touched = 1 if neighbours == "unbounded" else 2
-    return Cost(*_sums(*(np.sort(part)[-touched:] for part in (epsilons, deltas))))
+    if neighbours == "unbounded":
+        return Cost(float(epsilons.max()), float(deltas.max()))
+    largest, elsewhere = _sums([epsilons.max()] * 2, np.sort(deltas)[-2:])
+    with np.errstate(over="ignore", invalid="ignore"):
+        within = raised_delta(deltas + np.exp(epsilons) * deltas)
+    return Cost(largest, max(elsewhere, float(np.max(within))))
 
 
 def advanced(epsilon: float, count: int, slack: float, delta: float = 0.0) -> Cost:

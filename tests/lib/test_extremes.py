@@ -684,7 +684,7 @@ COSTS = {
         lambda e, x, target: _converted_log_delta(e, order(x) - 1, target), (-300, 300), (-12, 12), (-300, 300),
     ),
     "composition.basic": case(lambda a, b: composition.basic([a, b, a]).epsilon, lambda a, b: 2 * a + b, FULL, FULL, high=2**-52),
-    "composition.parallel": case(lambda e: composition.parallel([e, e / 2], neighbours="bounded").epsilon, lambda e: 3 * e / 2, (-300, 300), high=2**-52),
+    "composition.parallel": case(lambda e: composition.parallel([e, e / 2], neighbours="bounded").epsilon, lambda e: 2 * e, (-300, 300), high=2**-52),
     "composition.gaussian": case(  # mu of four is twice that of one
         lambda s, delta: composition.gaussian([s] * 4, delta).epsilon, lambda s, delta: mpf(float(accounting.gaussian_epsilon(float(s) / 2, float(delta)))), (-3, 3), (-30, -0.5), low=1e-12, high=1e-12
     ),

@@ -23,21 +23,44 @@ def test_basic_adds_up():
     assert basic([0.5, 0.5]) == (1.0, 0.0) and basic(1.0, 0.5) == (1.0, 0.5) and basic([1, 1, 1], 0.5).delta == 1
 
 
-def test_parallel_against_the_losses_of_a_noisy_histogram():
-    """Two cells have independent discrete Laplace noise; the likelihood ratio is taken over every pair of outputs."""
-    rates = [0.7, 0.4]
-    outputs = np.arange(-20, 21)
+def test_parallel_against_the_losses_of_every_pair_of_neighbours():
+    """Each part publishes the sum of values in {-1, 0, 1} with discrete Laplace noise; a table has one record or none."""
+    rates, outputs = [0.7, 0.4], np.arange(-40, 41)
 
-    def worst(moves):
-        ratios = [
-            dlaplace(rate).logpmf(outputs) - dlaplace(rate).logpmf(outputs - move) for rate, move in zip(rates, moves)
-        ]
-        return sum(ratio.max() for ratio in ratios)
+    def loss(first, second):
+        """Return the largest loss over all outputs between tables that are None or (part, value)."""
+        sums = [[table[1] if table and table[0] == part else 0 for table in (first, second)] for part in (0, 1)]
+        laws = [[dlaplace(rate).logpmf(outputs - value) for value in pair] for rate, pair in zip(rates, sums)]
+        return sum((one - other).max() for one, other in laws)
 
-    assert max(worst((1, 0)), worst((0, 1))) == pytest.approx(parallel(rates).epsilon)
-    assert worst((-1, 1)) == pytest.approx(parallel(rates, neighbours="bounded").epsilon)
-    assert parallel([0.2, 0.5, 0.4], [0.1, 0, 0.2], neighbours="bounded") == pytest.approx((0.9, 0.3))
-    assert parallel([2.0], neighbours="bounded") == (2.0, 0.0)
+    records = list(itertools.product((0, 1), (-1, 0, 1)))
+    added = max(max(loss(record, None), loss(None, record)) for record in records)
+    replaced = max(itertools.starmap(loss, itertools.product(records, records)))
+    assert added == pytest.approx(parallel(rates).epsilon) == pytest.approx(0.7)
+    assert replaced == pytest.approx(parallel(rates, neighbours="bounded").epsilon) == pytest.approx(1.4)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-3), (2.0, 1e-9), (0.0, 0.25)])
+def test_parallel_spends_delta_as_two_changes_in_one_part_do(epsilon, delta):
+    """Of three laws, neighbours are (epsilon, delta)-close, and the ends need exactly the stated cost."""
+    far = (1 + np.exp(epsilon)) * delta
+    left, middle, right = np.array([[far, 1 - far, 0], [delta, 1 - 2 * delta, delta], [0, 1 - far, far]])
+    needed = lambda one, other, at: np.maximum(one - np.exp(at) * other, 0).sum()
+    for one, other in itertools.permutations((left, middle, right), 2):
+        if middle is one or middle is other:
+            assert needed(one, other, epsilon) <= delta * (1 + 1e-9) + 1e-16
+    cost = parallel([epsilon], [delta], neighbours="bounded")
+    assert cost == pytest.approx((2 * epsilon, needed(left, right, 2 * epsilon)), rel=1e-12)
+    assert cost.epsilon >= 2 * epsilon and cost.delta >= needed(left, right, 2 * epsilon)
+
+
+def test_parallel_covers_the_record_that_moves_to_another_part():
+    assert parallel([0.2, 0.5, 0.4], [0.1, 0, 0.2], neighbours="bounded") == pytest.approx(
+        (1.0, (1 + np.exp(0.4)) * 0.2)
+    )
+    assert parallel([0.0, 1.0], [0.3, 0.4], neighbours="bounded") == (2.0, 1.0)
+    assert parallel([800.0, 1.0], [0.0, 0.0], neighbours="bounded") == (1600.0, 0.0)
+    assert parallel([2.0], neighbours="bounded") == (4.0, 0.0) and parallel([2.0, 1.0], [0.1, 0.2]) == (2.0, 0.2)
 
 
 def worst_pair(epsilon, delta):
