@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
 import platform
 import shlex
 import subprocess
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LIBRARIES = ("numpy", "scipy", "pandas")
+ALIKE = "alike on all machines"  # as `ALIKE` in the Makefile makes it
 PAPERS = "notebooks/*/*.ipynb notebooks/full.yml"  # sources of a full run
 FIGURES = (
     "notebooks",
@@ -71,11 +73,21 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
         "data": data,
         "settings": _listed(settings),
         "versions": _listed({"Python": platform.python_version()} | versions(libraries)),
+        "arithmetic": arithmetic(),
         "commit": commit(),
         "code": code,
     }
     _used(code)  # what has been imported, before it is changed
     return made | {f"SHA-256 of {name}": digest for name, digest in (files or {}).items()}
+
+
+def arithmetic() -> str:
+    """Return `ALIKE` if rounding is the same on every machine, as in what make runs; a fit of many steps depends on it."""
+    return (
+        ALIKE
+        if {"OMP_NUM_THREADS", "OPENBLAS_CORETYPE", "NPY_DISABLE_CPU_FEATURES"} <= os.environ.keys()
+        else "of one machine"
+    )
 
 
 def commit() -> str:

@@ -325,7 +325,8 @@ def load(folder=RESULTS) -> Study:
 def kept(settings: Settings, *, epsilons=(1.0,), trials=3, printed=0, folder=RESULTS) -> Study | None:
     """Return the study in `folder` if today's code and libraries made it from the real data with these settings, else None.
 
-    Its scores have six digits. The arguments are those of `grid`.
+    It must have been made with arithmetic that is alike on all machines. Its scores have six digits.
+    The arguments are those of `grid`.
     """
     made, study = provenance(folder), load(folder)
     asked = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": trials}
@@ -333,7 +334,7 @@ def kept(settings: Settings, *, epsilons=(1.0,), trials=3, printed=0, folder=RES
     told = ", ".join(f"{name} {value}" for name, value in asked.items())
     libraries = {f"{name} {version}" for name, version in results.versions(LIBRARIES).items()}
     same = made["data"] == "real" and made["settings"] == told and libraries <= set(made["versions"].split(", "))
-    same = same and set(study.scores["epsilon"]) == set(epsilons)
+    same = same and set(study.scores["epsilon"]) == set(epsilons) and made.get("arithmetic") == results.ALIKE
     return study if same and not any(results.changed(Path(folder) / name) for name in _FILES.values()) else None
 
 

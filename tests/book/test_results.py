@@ -95,6 +95,7 @@ def test_what_is_collected_says_how_to_make_it_again(path, monkeypatch):
         "data": "real",
         "settings": "delta 1e-09, seed 3, tree depth None",
         "versions": f"Python {platform.python_version()}, numpy {np.__version__}",
+        "arithmetic": results.arithmetic(),
         "commit": "0123456789ab-dirty",
         "code": "notebooks/studies/grid.py",
         "SHA-256 of adult.data": "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
@@ -193,3 +194,13 @@ def test_without_git_no_commit_is_known(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     assert results.git("log", folder=ROOT) == results.commit() == ""
     assert results.figures_commit() == ("", False)
+
+
+def test_provenance_says_whether_rounding_is_alike_on_all_machines(monkeypatch):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    set_there = re.findall(r'(\w+)=(?:"[^"]*"|\S+)', re.search(r"^ALIKE = env (.*)$", makefile, re.MULTILINE)[1])
+    for name in set_there:
+        monkeypatch.setenv(name, "1")
+    assert results.arithmetic() == results.ALIKE
+    monkeypatch.delenv("OPENBLAS_CORETYPE")
+    assert results.arithmetic() != results.ALIKE

@@ -288,7 +288,7 @@ def test_committed_results_stand_in_for_a_run_of_the_same_settings_and_code_alon
     changed = {}
     monkeypatch.setattr(aim_comparison.results, "changed", lambda path: changed.get(path.name, []))
     settings, grid = Settings(seed=2025), {"trials": 20, "printed": 5}
-    made = aim_comparison.provenance()
+    made = aim_comparison.provenance() | {"arithmetic": aim_comparison.results.ALIKE}
     libraries = ", ".join(
         f"{name} {version}" for name, version in aim_comparison.results.versions(aim_comparison.LIBRARIES).items()
     )
@@ -298,7 +298,11 @@ def test_committed_results_stand_in_for_a_run_of_the_same_settings_and_code_alon
         assert aim_comparison.kept(dataclasses.replace(settings, **other), **grid, folder=tmp_path) is None, other
     for other in ({"trials": 19}, {"printed": 0}, {"epsilons": [2.0]}, {"epsilons": [1.0, 2.0]}):
         assert aim_comparison.kept(settings, **(grid | other), folder=tmp_path) is None, other
-    for name, value in (("data", "stand-in"), ("versions", f"Python 3.11.7, {libraries}0")):
+    for name, value in (
+        ("data", "stand-in"),
+        ("versions", f"Python 3.11.7, {libraries}0"),
+        ("arithmetic", "of one machine"),
+    ):
         aim_comparison.save(study(), tmp_path / name, made | {"code": "", "versions": libraries, name: value})
         assert aim_comparison.kept(settings, **grid, folder=tmp_path / name) is None, name
     for name in ("scores.csv", "mutual_information.csv"):
