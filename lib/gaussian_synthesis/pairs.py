@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..accounting.divergence import psi
 from ..numerics import checks
 from ..numerics.checks import Numbers
-from .bounds import divergence_added, divergence_removed
+from .bounds import _WITH_NOISE, _elementwise, _regularised_terms, divergence_added, divergence_removed
 
 
 def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
@@ -51,6 +52,23 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
     with np.errstate(all="ignore"):
         from_it = alpha * shrunk / (n - 1) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
     return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
+
+
+@functools.partial(_elementwise, error=-(2.0**-48), ranges=_WITH_NOISE)
+def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
+    """Return a lower bound for `regularised_epsilon`: the D_alpha of an explicit pair of data sets, rounded down.
+
+    One data set has n equal records in a corner of the cube; the other also has the opposite corner. Their Gaussians
+    differ in one direction only, as the first coordinates of Theorem H's pair do. So the bound is above the true
+    supremum by at most its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order d / n^2.
+    Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n + 1)^2.
+
+    >>> from lib.gaussian_synthesis import regularised_epsilon_attained
+    >>> n = 32_561
+    >>> print(f"{n * regularised_epsilon_attained(n, alpha=4, d=6, sigma=0.01):.5f}")
+    198.50854
+    """
+    return np.maximum(*_regularised_terms(n, alpha, d, sigma)) / 2
 
 
 def attained_radius(n: int, d: int, sigma: float) -> float:

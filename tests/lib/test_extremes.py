@@ -827,13 +827,13 @@ def _tight(n, a, d, sigma, stretch=0):
 
 
 def _regularised(n, a, d, sigma):
-    more, tau = n + 1, 4 * d / sigma
-    if n**2 <= a * more * tau:
+    """Theorem H, from Proposition 4.1 in the form of `renyi_gaussian`."""
+    more, kappa, m = n + 1, n * 4 * d / sigma / (n + 1) ** 2, 4 * d / sigma / (n + 1) ** 2
+    if a >= more or (a - 1) * kappa >= 1:
         return mpmath.inf
-    added = a * tau / (more * (more - a) + a * n * tau) + (d - 1) * _psi(-1 / more, a)
-    added += max(_psi(-1 / more, a), _psi(n * tau / more**2, a))
-    removed = a * tau / (n**2 - a * more * tau) + (d - 1) * _psi(1 / n, a)
-    return max(added, removed + max(_psi(1 / n, a), _psi(-more * tau / n**2, a))) / 2
+    added = a * m / (1 + a * kappa) + _psi(kappa, a) + d * _psi(-1 / more, a)
+    t = -kappa / (1 + kappa)
+    return max(added, a * m / (1 + kappa) / (1 + a * t) + _psi(t, a) + d * _psi(1 / n, a)) / 2
 
 
 THEOREMS = {
