@@ -3,6 +3,7 @@
 from .bounds import (
     bounded_epsilon,  # Theorem 3.2: a record is replaced, n public
     bounded_epsilon_both,  # Theorem G: a record is replaced, both data sets in the class
+    bounded_epsilon_centred,  # Theorem G': the same pairs, and what is known about their means
     bounded_epsilon_joint,  # Theorem B: a record is replaced, the two eigenvalues bounded together
     bounded_epsilon_tight,  # Theorem A: a record is replaced, the two eigenvalues bounded one by one
     divergence_added,  # the divergence when a record is added, given its Mahalanobis distance

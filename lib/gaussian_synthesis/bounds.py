@@ -166,6 +166,47 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
     return np.where(margin > 0, 2 * alpha * d * (1 + kappa) / margin + spread / 2, np.inf)
 
 
+@_elementwise
+def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
+    """Return Theorem G with what Lemma C says about means, and with its two terms bounded together: Theorem G'.
+
+    It covers the pairs of `bounded_epsilon_both` and is not larger, but for rounding. No mean of the n - 1 common records is beyond m =
+    min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma), kappa = c d M^2 /
+    sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
+
+        epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
+
+    a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2, and ``inf`` unless alpha q < 1. Each term at its own
+    maximum gives the simpler Theorem G with this kappa: alpha/2 tau/n^2 / (1 - alpha q) + K kappa^2 / 2. Arguments and
+    errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The bound falls as n grows from 2.
+
+    Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
+    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, for n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 - sigma). The
+    mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2 + (u.v)^2) / 2.
+    Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the means of w_j and
+    w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e + M h, which is
+    (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds all eigenvalues.
+    In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
+    Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon_centred
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon_centred(n, alpha=4, d=6, sigma=0.01):.4f}")
+    0.5709
+    """
+    m = np.where(n > 1, np.minimum((n * np.sqrt(1 - sigma) + 1) / np.maximum(n - 1, 1), 1), 1)
+    more, less = 1 + m, 1 - m
+    factor = more**2 / np.sqrt(1 - less**2 / 2) / 4  # Theorem G has 1
+    _, whole, _ = _bounded_terms(n, alpha, d, sigma)
+    kappa = whole * factor * (1 + 2.0**-46)  # more than its rounding: the bound grows with kappa
+    left = 1 - (alpha - 1) * kappa  # 1 - alpha q is left / (1 + kappa)
+    largest = np.maximum(_psi_from(np.where(left > 0, kappa, 0), alpha, left), (1 + kappa) ** 2 * psi(kappa, alpha))
+    mean, spread = alpha * d * (1 + kappa) / (sigma * n**2 * left), largest / factor**2 / 16
+    e = np.maximum((2 * m * more * less - mean / spread) / (more**2 - 2 * m**2) / 2, -less)
+    total = 2 * mean * (more - e) + spread * (more**4 + (2 * m * e + more * less) ** 2 - 2 * (more * e) ** 2)
+    return np.where(left > 0, total / 2, np.inf)
+
+
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 

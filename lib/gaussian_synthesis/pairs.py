@@ -31,11 +31,11 @@ def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -
 
 
 def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
-    """Return a lower bound for `bounded_epsilon_both`: the D_alpha of an explicit pair of data sets.
+    """Return a lower bound for `bounded_epsilon_centred`: the larger D_alpha of two explicit pairs of data sets.
 
     The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
-    mean of these records is added as another record.) The first data set also contains that mean, and the second the
-    record (1, ..., 1).
+    mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The first
+    also contains the mean of the common records or, which is worse for large sigma, the record (-1, ..., -1).
     n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
@@ -46,11 +46,18 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
     n = checks.whole("n", n, "[2, inf)")
     floor = checks.number("sigma", sigma, "(0, 1)") * n / (n - 1)
     alpha = checks.real("alpha", alpha, "(1, inf)")
-    grown = attained_radius(n - 1, d, checks.number("sigma", floor, "(0, 1)")) / n
-    shrunk = grown / (1 + grown)
-    to_the_far = alpha * grown / (n - 1) / (1 + alpha * grown) + psi(grown, alpha)
+    far, near = (float(radius) / n for radius in _radii(n - 1, d, checks.number("sigma", floor, "(0, 1)")))
+    return np.maximum(_replaced(n, alpha, far, 0.0), _replaced(n, alpha, far, near))
+
+
+def _replaced(n, alpha, far, near):
+    """Return the larger D_alpha of two data sets with n - 1 common records and one more on either side of their mean, on a
+    line through it: at squared Mahalanobis distances n far and n near."""
+    grown, shrunk = (far - near) / (1 + near), (far - near) / (1 + far)
+    mean = (np.sqrt(far) + np.sqrt(near)) ** 2 / (n - 1)
+    to_the_far = alpha * mean / (1 + near) / (1 + alpha * grown) + psi(grown, alpha)
     with np.errstate(all="ignore"):
-        from_it = alpha * shrunk / (n - 1) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
+        from_it = alpha * mean / (1 + far) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
     return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
 
 
@@ -80,11 +87,16 @@ def attained_radius(n: int, d: int, sigma: float) -> float:
     >>> print(round(attained_radius(n=10**7, d=6, sigma=0.01), 1))
     2388.0
     """
+    return float(_radii(n, d, sigma)[0])
+
+
+def _radii(n, d, sigma):
+    """Return the squared Mahalanobis distances of (1, ..., 1) and (-1, ..., -1) from the n records of `worst_case_neighbours`."""
     n, d, sigma = _pair_arguments(n, d, sigma)
     own, shared = _corner_weights(n, d, sigma)
     share = (own.sum + shared.sum) / n
     least = 4 * (own.squares / n + d * (shared.squares / n - share**2))
-    return float(4 * d * (1 - share) ** 2 / least)
+    return 4 * d * (1 - share) ** 2 / least, 4 * d * share**2 / least
 
 
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

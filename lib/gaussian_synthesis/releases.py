@@ -130,7 +130,7 @@ def regularised_released_delta(
     >>> from lib.gaussian_synthesis import regularised_released_delta
     >>> lower, upper = regularised_released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
     >>> print(f"{lower:.4e} {upper:.4e}")
-    1.0350e-02 1.0350e-02
+    1.0491e-02 1.0491e-02
     """
     return tuple(_regularised_delta(n, epsilon, d, sigma, size, tolerance, lower=way) for way in (True, False))
 

@@ -482,7 +482,7 @@ def gaussian():
     yield call("mechanism.synthesize", data=DATA, size=3, rng=RNG, spare=("size",))
     yield call("mechanism.smallest_eigenvalue", data=DATA)
     yield call("mechanism.squared_mahalanobis", data=DATA, records=DATA[:2])
-    for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both",
+    for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both", "bounded_epsilon_centred",
                  "unbounded_epsilon_tight", "regularised_epsilon"):  # fmt: skip
         yield call(f"bounds.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
     for name in ("bounded_epsilon_attained", "unbounded_epsilon_attained", "regularised_epsilon_attained"):
