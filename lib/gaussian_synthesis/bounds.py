@@ -149,7 +149,11 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return an upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
 
-    Theorem B's kappa then bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
+    If the mechanism adds sigma I to the covariance, the theorem holds for all data sets, as 3.2, A and B then do: their
+    proofs use only that no eigenvalue is below sigma. A constant table in one corner, of which one record moves to the
+    opposite corner, has t_1 = kappa, so the bound is then above what is attained by a relative 2 kappa or so.
+
+    Theorem B's kappa bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
 
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
@@ -320,7 +324,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     sigma I, A A^T = w w^T / tau + R <= I. The channel is z -> A z + g, g ~ N(0, I - A A^T). It sends P to N(0, I), and Q to
     N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
 
-    The bound falls as n grows, for a fixed alpha (`released_epsilon_regularised` says why).
+    The bound falls as n grows; `releases` says why.
     Source: Theorem H, our own; `regularised_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon

@@ -1,4 +1,32 @@
-"""The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record."""
+"""The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record.
+
+A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks this for
+Theorems 3.1 (from n = 1), 3.2, A, B and G (from 2). `bounded_epsilon_centred` says why G' falls from 2. For H, D and E, let
+P and Q(N) be the pair for N = n + 1, and w = 1 / N:
+
+- H: Q(N) has a first coordinate of mean w sqrt(tau) and variance 1 + t, t = (w - w^2) tau, and others of variance 1 - w;
+- E: the same with w sqrt(R) and t = w (R - 1) - w^2 R, R the largest radius. D has one coordinate less.
+
+Lemma. For t > -1, the pair N(0, 1), N(m, 1 + t) becomes more distinguishable, in every measure that respects
+post-processing and for any number k of draws, as m >= 0 grows. Proof. By Blackwell's theorem it is enough that delta(eps)
+grows in both directions. The set S of k draws whose loss exceeds eps is a ball around the point with all coordinates -m/t,
+or its complement (a half-space if t = 0). As S is optimal, the derivative of delta(eps) in m is that of the second law's
+probability of S, times -e^eps or 1, with S fixed. A normal law's probability of a ball falls with the distance of its
+mean from the centre. For t > 0 the distance grows with m, and S is the ball if N(0, 1) comes first and else its
+complement. For t < 0 the mean m lies between 0 and the centre -m/t, the distance shrinks, and ball and complement change
+places. So delta(eps) grows.
+
+Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1. Proof.
+Let w' < w, t' and t belong to N' > N. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1) / (2 R); if R <= 1, t <=
+t' <= 0. With c^2 = t' / t <= 1, z -> c z + sqrt(1 - c^2) g, g ~ N(0, 1), keeps N(0, 1) and sends the first coordinate to
+variance 1 + t' and mean c times as large. This is at least the mean for N', as (t'/w') / (t/w) >= w'/w: for H, (1 - w') w
+>= (1 - w) w'; for E, |R - 1| w >= |R - 1| w'. By the lemma, some channel
+lowers it to that. In the other coordinates c^2 = w'/w sends variance 1 - w to 1 - w'.
+
+For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2 it holds from n = 3,
+for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel cannot prove it: where t < 0 < t', a loss
+that is bounded for N is not for N'. A search found no n where the cost rises.
+"""
 
 from __future__ import annotations
 

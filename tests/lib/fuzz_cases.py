@@ -560,6 +560,21 @@ def gaussian():
             spare=("d", "delta"),
             allows=SAME,
         )
+    from lib.gaussian_synthesis import theorems
+
+    for at in (0, 4):
+        yield call(
+            "theorems.Theorem.epsilon",
+            on=theorems.THEOREMS[at],
+            n=10_000,
+            delta=1e-2,
+            d=2,
+            sigma=0.1,
+            size=10,
+            fixed=("size",),
+            spare=("d", "delta"),
+            allows=SAME,
+        )
     yield call("releases.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0)
 
 
