@@ -64,10 +64,10 @@ def test_all_bounds_on_random_settings_are_in_the_order_of_their_theorems():
 @pytest.mark.slow
 def test_all_epsilons_at_a_delta_are_above_what_is_attained():
     rng = np.random.default_rng(12)
-    for _ in range(12):
+    for _ in range(4):
         n, d, sigma, _ = setting(rng)
-        d = min(d, 8)
-        delta, size = float(10 ** rng.uniform(-12, -2)), int(np.exp(rng.uniform(0, np.log(n))))
+        d = min(d, 4)
+        delta, size = float(10 ** rng.uniform(-12, -2)), int(np.exp(rng.uniform(np.log(200), np.log(n + 200))))
         found = {name: each.epsilon(n, delta, d, sigma, size=size) for name, each in BY_NAME.items()}
         slack = 1 + 1e-6
         attained = gs.released_epsilon_attained(n, delta, d, sigma, size=size)
@@ -86,6 +86,8 @@ def neighbours_of(rng, kind):
     else:
         common = np.clip(rng.uniform(0, 1) * rng.normal(size=(n, d)) + rng.uniform(-1, 1, d), -1, 1)
     y = rng.choice([-1.0, 1.0], d) if rng.random() < 0.7 else rng.uniform(-1, 1, d)
+    if rng.random() < 0.2:
+        common = np.tile(-np.sign(y), (n, 1))
     if kind == "unbounded":
         pair = [common, np.vstack([common, y])]
         return pair if rng.random() < 0.5 else pair[::-1]
@@ -109,13 +111,13 @@ def test_each_theorem_holds_for_the_pairs_that_it_covers(kind, covariance):
             "smaller": gs.smallest_eigenvalue(smaller),
             "both": min(map(gs.smallest_eigenvalue, (first, second))),
         }
+        if not added and least["both"] < 1e-3:
+            continue
         alpha, size, epsilon = 1 + np.exp(rng.uniform(-3, 1)), int(rng.integers(20, 60)), 0.1
         for theorem in THEOREMS:
             if theorem.neighbours != kind or covariance not in theorem.covariance:
                 continue
             sigma = added or min(least[theorem.assumes], 0.999)
-            if sigma < 1e-3:
-                continue
             if theorem.renyi:
                 bound = theorem.renyi(len(smaller), alpha, smaller.shape[1], sigma)
                 true = divergence.renyi_gaussian(*laws[0], *laws[1], alpha)
@@ -131,7 +133,7 @@ def test_each_theorem_holds_for_the_pairs_that_it_covers(kind, covariance):
     assert checked > 150
     expected = {each.name for each in THEOREMS if each.neighbours == kind and covariance in each.covariance}
     assert set(nearest) == expected
-    assert max(nearest.values()) > 0.9, nearest
+    assert max(nearest.values()) > 0.7, nearest
 
 
 @pytest.mark.parametrize("n, sigma, gap", [(10**7, 0.01, 1.2e-2), (10**5, 0.5, 5e-3), (10**9, 0.01, 1.2e-4)])
