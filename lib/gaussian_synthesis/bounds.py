@@ -1,7 +1,8 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
 The bounds hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are
-neighbours, as for sigma = 1 or n <= d, they are vacuous. Each bounds the Rényi divergence of ONE released record before
+neighbours, as for sigma = 1 or n <= d, they are vacuous. `regularised_epsilon` has no such condition: sigma is added to the
+covariance. Each bounds the Rényi divergence of ONE released record before
 it is clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
