@@ -1,9 +1,9 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
 The bounds hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are
-neighbours, as for sigma = 1 or n <= d, they are vacuous. `regularised_epsilon` has no such condition: sigma is added to the
-covariance. Each bounds the Rényi divergence of ONE released record before
-it is clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
+neighbours, as for sigma = 1 or n <= d, they are vacuous. `regularised_epsilon` has no such condition: sigma is added to
+the covariance. Each bounds the Rényi divergence of ONE released record before it is clipped to the cube; m records, m
+fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
 splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
@@ -175,9 +175,9 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return Theorem G with what Lemma C says about means, and with its two terms bounded together: Theorem G'.
 
-    It covers the pairs of `bounded_epsilon_both` and is not larger, but for rounding. No mean of the n - 1 common records is beyond m =
-    min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma), kappa = c d M^2 /
-    sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
+    It covers the pairs of `bounded_epsilon_both` and is not larger, but for rounding. No mean of the n - 1 common
+    records is beyond m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma),
+    kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
 
         epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
 
@@ -186,12 +186,12 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The bound falls as n grows from 2.
 
     Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
-    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, for n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 - sigma). The
-    mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2 + (u.v)^2) / 2.
-    Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the means of w_j and
-    w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e + M h, which is
-    (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds all eigenvalues.
-    In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
+    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, for n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 - sigma).
+    The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2 +
+    (u.v)^2) / 2. Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
+    means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e +
+    M h, which is (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds
+    all eigenvalues. In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
     Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_centred
@@ -231,7 +231,8 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
     """Return the exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
     n, alpha, d : as in `unbounded_epsilon`
-    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in [0, 1e100]
+    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in
+        [0, 1e100]
 
     The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
     Coq checks this, except for rounding: `theorem_D_added` in proofs/.
@@ -309,8 +310,8 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     All broadcast. The result is the larger of the two directions, rounded up by at most a relative 1e-14. It is ``inf``
     unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for arguments outside these ranges.
 
-    There is no condition on the data but that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1. With
-    N = n + 1 and kappa = n tau / N^2, the pair below is as distinguishable as any, and
+    There is no condition on the data but that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
+    With N = n + 1 and kappa = n tau / N^2, the pair below is as distinguishable as any, and
 
         added   = alpha kappa / (2 n (1 + alpha kappa))       + psi(kappa)/2              + d psi(-1/N)/2,
         removed = alpha kappa / (2 n (1 - (alpha-1) kappa))   + psi(-kappa/(1+kappa))/2   + d psi(1/n)/2.
@@ -320,12 +321,17 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     is used sends P to the law of the one and Q to that of the other. So every measure that respects post-processing,
     in both directions and for m records, is at most that of (P, Q), or of its m-fold product.
 
-    Proof. Let Sigma_1 = Sigma + sigma I, v the added record minus mu, w = Sigma_1^-1/2 v and R = I - sigma Sigma_1^-1, which
-    is positive semidefinite. Let A = [w / sqrt(tau), R^1/2], a d x (d+1) matrix. Since v v^T <= |v|^2 I <= 4 d I = tau
-    sigma I, A A^T = w w^T / tau + R <= I. The channel is z -> A z + g, g ~ N(0, I - A A^T). It sends P to N(0, I), and Q to
-    N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
+    Proof. Let Sigma_1 = Sigma + sigma I, v the added record minus mu, w = Sigma_1^-1/2 v and R = I - sigma Sigma_1^-1,
+    which is positive semidefinite. Let A = [w / sqrt(tau), R^1/2], a d x (d+1) matrix. Since v v^T <= |v|^2 I <= 4 d I
+    = tau sigma I, A A^T = w w^T / tau + R <= I. The channel is z -> A z + g, g ~ N(0, I - A A^T). It sends P to N(0,
+    I), and Q to N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
 
     The bound falls as n grows; `releases` says why.
+
+    Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also increase the
+    randomness of an algorithm with Gaussian output, until a single pair of Gaussians describes its privacy. Here the
+    covariance comes from the data, and the theorem names one pair that dominates all neighbours, with a lower bound. We
+    have read only their abstract and do not know whether their pair is this one.
     Source: Theorem H, our own; `regularised_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
@@ -365,8 +371,10 @@ def _theorem_3_1_directions(n, alpha, d, sigma):
 
 
 def _bounded_terms(n, alpha, d, sigma, *, more=0, less=0):
-    """Return margin = sigma (N^2 - a (N-1) tau), kappa = (N-1) tau / N^2, and 1 - a kappa, all accurate, for N = n + more
-    and a = alpha - less."""
+    """Return margin = sigma (N^2 - a (N-1) tau), kappa = (N-1) tau / N^2 and 1 - a kappa, accurately.
+
+    N is n + more, and a is alpha - less.
+    """
     square = _dd_times_sum(_dd_times_sum((sigma, 0.0 * sigma), n, more), n, more)
     margin = dd.to_float(dd.minus(square, _dd_times_sum(dd.two_product(4 * d, n - 1 + more), alpha, -less)))
     whole = dd.to_float(square)
@@ -380,7 +388,7 @@ def _psi_shrinking(kappa, alpha, one_minus):
 
 
 def _psi_from(slope, alpha, rest):
-    """Return psi_alpha(t) for t = -slope / (1 + slope), accurate also where rest = 1 - (alpha - 1) slope is nearly 0."""
+    """Return psi_alpha(t), t = -slope / (1 + slope), accurate also where rest = 1 - (alpha - 1) slope is nearly 0."""
     return -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, rest) / (alpha - 1)
 
 

@@ -34,8 +34,8 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
     """Return a lower bound for `bounded_epsilon_centred`: the larger D_alpha of two explicit pairs of data sets.
 
     The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
-    mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The first
-    also contains the mean of the common records or, which is worse for large sigma, the record (-1, ..., -1).
+    mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The
+    first also contains the mean of the common records or, which is worse for large sigma, the record (-1, ..., -1).
     n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
@@ -51,8 +51,8 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 
 
 def _replaced(n, alpha, far, near):
-    """Return the larger D_alpha of two data sets with n - 1 common records and one more on either side of their mean, on a
-    line through it: at squared Mahalanobis distances n far and n near."""
+    """Return the larger D_alpha of two data sets with n - 1 common records and one more on either side of their mean,
+    on a line through it: at squared Mahalanobis distances n far and n near."""
     grown, shrunk = (far - near) / (1 + near), (far - near) / (1 + far)
     mean = (np.sqrt(far) + np.sqrt(near)) ** 2 / (n - 1)
     to_the_far = alpha * mean / (1 + near) / (1 + alpha * grown) + psi(grown, alpha)
@@ -91,7 +91,8 @@ def attained_radius(n: int, d: int, sigma: float) -> float:
 
 
 def _radii(n, d, sigma):
-    """Return the squared Mahalanobis distances of (1, ..., 1) and (-1, ..., -1) from the n records of `worst_case_neighbours`."""
+    """Return the squared Mahalanobis distances of (1, ..., 1) and (-1, ..., -1) from the n records of
+    `worst_case_neighbours`."""
     n, d, sigma = _pair_arguments(n, d, sigma)
     own, shared = _corner_weights(n, d, sigma)
     share = (own.sum + shared.sum) / n
@@ -131,7 +132,8 @@ def _pair_arguments(n, d, sigma):
 
 
 class _Weights(NamedTuple):
-    """An attribute's values on some records: 1 on `ones` of them, -1 + 2 `part` on one, `part` in [0, 1), and -1 on the rest."""
+    """An attribute's values on some records: 1 on `ones` of them, -1 + 2 `part` on one, `part` in [0, 1), and -1 on the
+    rest."""
 
     ones: int
     part: float
@@ -153,9 +155,9 @@ class _Weights(NamedTuple):
 
 
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
-    """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let p
-    be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue
-    4 (q + d (c - p^2)), here sigma. Across it, the eigenvalue is 4 q, larger by what the new record takes away."""
+    """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let
+    p be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue 4
+    (q + d (c - p^2)), here sigma. Across it, the eigenvalue is 4 q, larger by what the new record takes away."""
     wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..numerics import checks
 from ..numerics.checks import Numbers
 from . import bounds, pairs, releases
 
@@ -14,14 +16,15 @@ class Theorem:
     """What a theorem covers, and the functions that compute it.
 
     name : "Theorem H"; source : where it is stated and proved
-    neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is public)
+    neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is
+        public)
     covariance : of "plain" and "regularised", where sigma is added to each variance, those that it covers
     assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
         neighbours; "none" if the covariance is regularised only. A regularised covariance needs no assumption.
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
     exact : epsilon of a release at delta from the exact law, a function of (n, delta, d, sigma, size=None), or None
-    attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, of a plain covariance if that is covered,
-        or None
+    attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, of a plain covariance if that is
+        covered, or None
     """
 
     name: str
@@ -32,6 +35,23 @@ class Theorem:
     renyi: Callable[..., Numbers] | None = None
     exact: Callable[..., float] | None = None
     attained: Callable[..., Numbers] | None = None
+
+    def falls_from(self, d: int, sigma: float) -> int:
+        """Return the n from which the cost of m records, m fixed, is proved to fall as n grows (see `releases`).
+
+        d, sigma : scalars as in the theorem's function. A cost for this n or more also holds for all larger data sets.
+
+        >>> from lib.gaussian_synthesis import THEOREMS
+        >>> print([theorem.falls_from(1, 0.9) for theorem in THEOREMS])
+        [1, 1, 4, 4, 2, 2, 2, 2, 2]
+        """
+        d, sigma = checks.whole("d", d, "[1, 1e30]"), checks.number("sigma", sigma, "[1e-30, 1e30]")
+        if self.neighbours == "bounded":
+            return 2
+        if self.assumes != "smaller":
+            return 1
+        radius = float(bounds.largest_radius(d, checks.number("sigma", sigma, "[1e-30, 1)")))
+        return max(math.ceil(2 * radius / (radius - 1) * (1 + 2.0**-40)) - 1, 1)
 
     def epsilon(self, n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
         """Return epsilon at `delta` of `size` records (default n): by `exact` or, without it, by the best Rényi order.
