@@ -94,7 +94,11 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
     "gaussian-synthesis",
     epilog="\b\nExample:\n  dp-compendium epsilon gaussian-synthesis --records 1000000 --attributes 6 --sigma 0.01 --delta 1e-6 --made 100",
 )
-@option("records", "n, the smallest number of records of the data sets that are compared.", kind=click.INT)
+@option(
+    "records",
+    "n, the number of records, without the record that is added or removed.",
+    kind=click.INT,
+)
 @option("attributes", "d, the number of attributes, each scaled to [-1, 1].", kind=click.INT)
 @option(
     "sigma",
@@ -110,17 +114,19 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 @click.option(
     "--made",
     type=click.IntRange(1),
-    help="The number of synthetic records, fixed in advance because the number of records may be private.  [default: n]",
+    help="The number of synthetic records. Fix it in advance, because the number of records may be private.  [default: n]",
 )
 @neighbours
 @as_json
 def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, neighbours, as_json):
     """Compute the epsilon of records drawn from a Gaussian.
 
-    The Gaussian is fitted to the data (Miura et al. 2022). Each theorem gives an epsilon: Theorems E and H from the exact
-    law of the privacy loss, the others minimized over all Rényi orders.
-    """
+    The Gaussian is fitted to the data (Miura et al. 2022). Each theorem that covers the case gives an epsilon. Theorem H
+    needs no assumption about the data. Theorems E and H use the law of the privacy loss, and the others the best Rényi order.
 
+    An epsilon also holds for more than n records, if as many synthetic records are made. Theorems D and E prove this only from
+    n = 3 on, or for one attribute from n = 1 / sqrt(1 - sigma); for bounded neighbours n must be at least 2.
+    """
     ways = {
         theorem.name: partial(theorem.epsilon, records, delta, attributes, sigma, size=made)
         for theorem in THEOREMS

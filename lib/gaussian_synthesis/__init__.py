@@ -18,7 +18,7 @@ from .mechanism import (
     sample,  # synthetic records from a mean and a covariance
     smallest_eigenvalue,  # the smallest eigenvalue of the covariance
     squared_mahalanobis,  # the distance of each record from the mean
-    synthesize,  # `fit`, then `sample`
+    synthesize,  # `fit`, then `sample`, with an added variance if wished
 )
 from .pairs import (
     attained_radius,  # a Mahalanobis distance that a data set of the class attains

@@ -479,7 +479,7 @@ def gaussian():
     """The mechanism of miura2022 and its bounds."""
     yield call("mechanism.fit", data=DATA)
     yield call("mechanism.sample", mean=np.zeros(2), cov=np.eye(2), size=3, rng=RNG, spare=("size",))
-    yield call("mechanism.synthesize", data=DATA, size=3, rng=RNG, spare=("size",))
+    yield call("mechanism.synthesize", data=DATA, size=3, sigma=0.1, rng=RNG, spare=("size",))
     yield call("mechanism.smallest_eigenvalue", data=DATA)
     yield call("mechanism.squared_mahalanobis", data=DATA, records=DATA[:2])
     for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both", "bounded_epsilon_centred",

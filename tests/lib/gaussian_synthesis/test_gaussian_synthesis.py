@@ -413,6 +413,23 @@ def test_records_speak_through_their_mean_and_covariance_alone(n, d):
         assert rngs[0].random() == rngs[1].random()
 
 
+@pytest.mark.parametrize("n, d", [*itertools.product([1, 2, 500, 20_001], [1, 4, 40])])
+@pytest.mark.parametrize("sigma", [0.0, 1e-6, 0.02, 3.0])
+def test_the_added_variance_does_not_depend_on_the_records(n, d, sigma):
+    """It is sigma in each attribute, constant or not, for few records and many."""
+    data, rngs = uneven(n, d), [np.random.default_rng(8) for _ in range(2)]
+    mean, cov = gs.fit(data)
+    found = gs.synthesize(data, 7, sigma=sigma, rng=rngs[0])
+    np.testing.assert_allclose(found, gs.sample(mean, cov + sigma * np.eye(d), 7, rng=rngs[1]), atol=1e-12)
+    if d > 2:
+        assert (np.ptp(found[:, 2]) > 1e-6) == (sigma > 0)  # a constant attribute stays one if nothing is added
+
+
+def test_a_bad_variance_is_refused():
+    with pytest.raises(ValueError, match=r"sigma must be in \[0, 1e5\], got -1"):
+        gs.synthesize(uneven(5, 2), 3, sigma=-1, rng=np.random.default_rng(0))
+
+
 class Normal:
     """A generator that keeps the normal numbers it draws."""
 
