@@ -18,9 +18,9 @@ class Theorem:
     name : "Theorem H"; source : where it is stated and proved
     neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is
         public)
-    covariance : of "plain" and "regularised", where sigma is added to each variance, those that it covers
+    covariance : those that it covers of `plain` and `regularised`, which has sigma added to each variance
     assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
-        neighbours; "none" if the covariance is regularised only. A regularised covariance needs no assumption.
+        neighbours; "none" if it covers no plain one. Where sigma is added, there is no assumption.
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
     exact : epsilon of a release at delta from the exact law, a function of (n, delta, d, sigma, size=None), or None
     attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, of a plain covariance if that is
