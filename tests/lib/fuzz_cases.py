@@ -575,6 +575,7 @@ def gaussian():
             spare=("d", "delta"),
             allows=SAME,
         )
+    yield call("theorems.Theorem.falls_from", on=theorems.THEOREMS[2], d=2, sigma=0.1)
     yield call("releases.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0)
 
 

@@ -168,6 +168,27 @@ def test_more_records_cost_no_more_by_theorem_h(d, sigma, size):
     assert np.all(costs[1:] <= costs[:-1] * (1 + 1e-13))
 
 
+@pytest.mark.parametrize("d, sigma", [(1, 0.99), (1, 0.9999), (1, 0.3), (2, 0.999), (3, 0.99), (8, 0.01)])
+def test_a_cost_falls_from_the_n_that_its_theorem_gives(d, sigma):
+    """For D and E the first n with n + 1 >= 2 R / (R - 1), R the largest radius; the Rényi epsilons fall from there on."""
+    s, steps = np.sqrt(1 - sigma), np.append(np.arange(60), [100, 10**4, 10**7])
+    radius = d * (1 + s) / (1 - s)
+    for theorem in THEOREMS:
+        start = theorem.falls_from(d, sigma)
+        if theorem.name in ("Theorem D", "Theorem E"):
+            assert (
+                start >= max(2 * radius / (radius - 1) - 1, 1) * (1 - 1e-12)
+                and start - 1 < 2 * radius / (radius - 1) - 1 + 1e-9
+            )
+        else:
+            assert start == (2 if theorem.neighbours == "bounded" else 1)
+        for alpha in (1.01, 2.0, 30.0):
+            if theorem.renyi:
+                costs = theorem.renyi(start + steps, alpha, d, sigma)
+                # the logarithms of Theorem 3.2 cancel at orders near 1
+                assert np.all(costs[1:] <= costs[:-1] * (1 + (1e-9 if theorem.name == "Theorem 3.2" else 1e-13)))
+
+
 @pytest.mark.parametrize("d, sigma", [(1, 0.99), (1, 0.5), (2, 0.9), (3, 0.99), (6, 0.01)])
 def test_more_records_cost_no_more_by_theorems_d_and_e_from_the_proof_on(d, sigma):
     radius = float(gs.largest_radius(d, sigma))
