@@ -138,7 +138,7 @@ def _delta(n, epsilon, pair, size, tolerance=1e-14, lower=False):
     size = n if size is None else checks.whole("size", size, "[1, inf)")
     both = [hockey_stick_pair(each, epsilon, size, tolerance=tolerance) for each in (pair, pair.swapped())]
     ends = [each.delta - each.error if lower else each.delta + each.error for each in both]
-    return np.clip(np.maximum(*ends), 0.0, 1.0)
+    return np.clip(np.maximum(ends[0], ends[1]), 0.0, 1.0)
 
 
 def regularised_released_delta(

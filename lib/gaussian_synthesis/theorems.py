@@ -64,7 +64,8 @@ class Theorem:
         """
         if self.exact is not None:
             return self.exact(n, delta, d, sigma, size=size)
-        return releases.released_dp(n, delta, d, sigma, size=size, bound=self.renyi).epsilon
+        assert self.renyi is not None
+        return float(releases.released_dp(n, delta, d, sigma, size=size, bound=self.renyi).epsilon)
 
 
 _CHAPTER = "chapter 3 of miura2022"
