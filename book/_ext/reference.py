@@ -3,7 +3,8 @@ item.
 
 {library}                 the subpackages of lib, in their order, and every module of each with its first sentence
 {reference} accounting    a subpackage, each public function and class of it from its docstring, by autodoc
-{formulas}                each numbered item of a document, the functions that compute it, its chapters and verdicts
+{formulas}                each numbered item of a document, the functions that compute it, its chapters and verdicts; and our
+                          own theorems about Gaussian synthesis, from their register
 
 Everything is read from the package: the order from `pyproject.toml`, the sentences from the docstrings. The reference
 adds to each docstring the import, the chapters that use it (from imports and names in the notebooks' cells) and, by
@@ -39,6 +40,7 @@ from book._ext.made import Made, code, judged, table
 from book.editions.edition import generated, say, told
 from book.ledger import claims, numbered, retold
 from book.ledger.verdicts import FULL, GATHERED
+from lib.gaussian_synthesis import THEOREMS
 
 # ---------------------------------------------------------------- the list of modules
 
@@ -534,14 +536,36 @@ def numbered_items(key: str, standings: list) -> str:
         shown = "<br>".join(map(_link, names)) or told(reason)
         if not shown:
             raise ExtensionError(f"formulas.yml must say why no function computes {item} of {key}")
-        pages = dict.fromkeys(record.notebook.removesuffix(".ipynb") for record in own)
-        chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
-        count = Counter(record.verdict for record in own)
-        verdicts = say(", ").join(
-            retold.counted(number, verdict) if len(own) > 1 else say(verdict) for verdict, number in count.items()
-        )
-        rows.append([_numbered(item), shown, chapters, verdicts or say("no claim")])
+        rows.append(_row(item, shown, own))
     return table([say("Item"), say("Function"), say("Chapter"), say("Verdict")], rows)
+
+
+def own_theorems(standings: list) -> str:
+    """Return a table of the register's theorems that are our own, as MyST."""
+    rows, ours = [], [record for record in standings if record.document == claims.OWN.key]
+    for theorem in THEOREMS:
+        if theorem.source in claims.load().documents:
+            continue
+        letter = theorem.name.split()[1]
+        own = [record for record in ours if letter in record.item.replace(",", "").split()]
+        functions = [each for each in (theorem.renyi, theorem.exact) if each]
+        rows.append(_row(theorem.name, "<br>".join(_link(public()[_key(each)]) for each in functions), own))
+    return table([say("Theorem"), say("Function"), say("Chapter"), say("Verdict")], rows)
+
+
+def _key(thing) -> tuple[str, str]:
+    return thing.__module__, thing.__qualname__
+
+
+def _row(item: str, shown: str, own: list) -> list[str]:
+    """Return an item, its functions as they are `shown`, its chapters, and the verdicts of its records `own`."""
+    pages = dict.fromkeys(record.notebook.removesuffix(".ipynb") for record in own)
+    chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
+    count = Counter(record.verdict for record in own)
+    verdicts = say(", ").join(
+        retold.counted(number, verdict) if len(own) > 1 else say(verdict) for verdict, number in count.items()
+    )
+    return [_numbered(item), shown, chapters, verdicts or say("no claim")]
 
 
 def _numbered(item: str) -> str:
@@ -578,6 +602,7 @@ class Formulas(Made):
                 numbered_items(key, found),
                 "",
             ]
+        lines += [f"## {say('Our own theorems about Gaussian synthesis')}", "", own_theorems(found), ""]
         files = (LIST, GATHERED, FULL, *LIB.rglob("*.py"))
         return self.made("\n".join(lines), *files, allow_section_headings=True)
 

@@ -24,7 +24,7 @@
   const leastOf = numbers => Object.keys(numbers).reduce((a, b) => (numbers[b] < numbers[a] * (1 - TIE) || Number.isNaN(numbers[a]) ? b : a));
 
   const NO_GUARANTEE = say('No theorem here gives a guarantee for this setting.');
-  const CHANGED = {unbounded: say('added or removed'), bounded: say('replaced'), regularised: say('added or removed')};
+  const CHANGED = {unbounded: say('added or removed'), bounded: say('replaced'), regularised: say('added or removed'), public: say('replaced')};
   const NEIGHBOURS = choice('neighbours', say('a record is'), {unbounded: CHANGED.unbounded, bounded: CHANGED.bounded});
   const count = number => number.toLocaleString('en');
   const many = (number, one, other) => say(number === 1 ? one : other, {n: count(number)});
@@ -33,20 +33,25 @@
 
   const THEOREMS = {
     unbounded: {unbounded: say('Theorem 3.1, as printed'), tight: say('Theorem D'), direct: say('Theorem E, without Rényi orders')},
-    bounded: {bounded: say('Theorem 3.2, as printed'), separate: say('Theorem A'), joint: say('Theorem B'), both: say('Theorem G')},
-    regularised: {regularised: say('Theorem F')},
-  };
+    bounded: {bounded: say('Theorem 3.2, as printed'), separate: say('Theorem A'), joint: say('Theorem B'), both: say('Theorem G'),
+      centred: say('Theorem G′')},
+    regularised: {direct: say('Theorem H'), regularised: say('Theorem H, by Rényi orders')},
+    public: {bounded: say('Theorem 3.2, as printed'), separate: say('Theorem A'), joint: say('Theorem B'), both: say('Theorem G')},
+  };  // as in lib.gaussian_synthesis.theorems, with which a test compares them
   const CALLS = {unbounded: 'unbounded_epsilon', tight: 'unbounded_epsilon_tight', bounded: 'bounded_epsilon',
-    separate: 'bounded_epsilon_tight', joint: 'bounded_epsilon_joint', both: 'bounded_epsilon_both', regularised: 'regularised_epsilon'};
+    separate: 'bounded_epsilon_tight', joint: 'bounded_epsilon_joint', both: 'bounded_epsilon_both', centred: 'bounded_epsilon_centred',
+    regularised: 'regularised_epsilon'};
+  const DIRECT = {unbounded: 'released_epsilon', regularised: 'regularised_released_epsilon'};
+  const NOISY = ['regularised', 'public'], PUBLIC = ['bounded', 'public'];
 
   const synthesis = {
     title: say('Gaussian synthesis'),
-    lead: say('n synthetic records, drawn from a Gaussian fitted to at least n real records in a cube. The number n is fixed in advance.'),
+    lead: say('n synthetic records, drawn from a Gaussian fitted to n real records in a cube. The number of synthetic records is fixed in advance.'),
     inputs: [
-      choice('guarantee', say('guarantee'), {unbounded: say('private n: a record added or removed'), bounded: say('public n: a record replaced'),
-        regularised: say('private n, σ added to each variance')}),
+      choice('guarantee', say('guarantee'), {regularised: say('private n, σ added to each variance'), public: say('public n, σ added to each variance'),
+        unbounded: say('private n: a record added or removed'), bounded: say('public n: a record replaced')}),
       slider('n', say('records n'), 1e3, 1e12, 1e7, WHOLE), slider('d', say('attributes d'), 1, 50, 6, {whole: true}),
-      slider('sigma', say('smallest eigenvalue σ'), 1e-3, 0.99, 0.01, LOG), slider('alpha', say('Rényi order α'), 1.01, 1000, 4, LOG),
+      slider('sigma', say('added variance, or smallest eigenvalue, σ'), 1e-3, 0.99, 0.01, LOG), slider('alpha', say('Rényi order α'), 1.01, 1000, 4, LOG),
       slider('delta', 'δ', 1e-12, 1e-2, 1e-5, LOG),
     ],
     compute(values) {
@@ -55,7 +60,7 @@
         if (bound === 'direct') continue;
         const one = renyi({...values, bound});
         [found[bound], orders[bound], renyis[bound]] = [one.best, one.bestAlpha, one];
-        if (bound === 'tight') found.direct = one.direct;
+        if (bound === 'tight' || bound === 'regularised') found.direct = one.direct;
       }
       return {found, orders, renyis, best: leastOf(found)};
     },
@@ -72,22 +77,21 @@
     },
     note: ({guarantee}) => [{
       unbounded: say('For d attributes in [−1, 1] whose covariance has no eigenvalue below σ.'),
-      bounded: say('Theorems 3.2, A and B assume that the covariance of the first data set has no eigenvalue below σ. Theorem G assumes this of both data sets.'),
-      regularised: say('For all data with d attributes in [−1, 1]. Noise of variance σ on each attribute replaces the assumption about the covariance.'),
-    }[guarantee], say('* by the conversion of Canonne, Kamath and Steinke (2020), which is tighter than the paper’s.')].join(' '),
+      bounded: say('Theorems 3.2, A and B assume that the covariance of the first data set has no eigenvalue below σ. Theorems G and G′ assume this of both data sets.'),
+    }[guarantee] ?? say('For all data with d attributes in [−1, 1]. Noise of variance σ on each attribute replaces the assumption about the covariance.'), say('* by the conversion of Canonne, Kamath and Steinke (2020), which is tighter than the paper’s.')].join(' '),
     statement({found, best}, {guarantee, n, d, sigma, delta}) {
       if (!Number.isFinite(found[best])) return NO_GUARANTEE;
       const data = {attributes: many(d, '{n} attribute', '{n} attributes'), sigma};
-      const whom = guarantee === 'regularised' ? say('for any data with {attributes} in [−1, 1] and {sigma} added to each variance', data)
+      const whom = NOISY.includes(guarantee) ? say('for any data with {attributes} in [−1, 1] and {sigma} added to each variance', data)
         : say('for data with {attributes} in [−1, 1] whose covariance has no eigenvalue below {sigma}', data);
       const said = say('The release of {records}, a number fixed in advance, is (ε = {epsilon}, δ = {delta})-differentially private when one record is {changed}, {whom} ({theorem}).',
         {records: many(n, '{n} synthetic record', '{n} synthetic records'), epsilon: upwards(found[best]), delta, changed: CHANGED[guarantee], whom, theorem: THEOREMS[guarantee][best]});
-      return `${said} ${guarantee === 'bounded' ? say('There are {n} real records, and this number is public.', {n: count(n)})
+      return `${said} ${PUBLIC.includes(guarantee) ? say('There are {n} real records, and this number is public.', {n: count(n)})
         : say('There are at least {n} real records, with or without that record.', {n: count(n)})}`;
     },
-    call({best}, {n, d, sigma, delta}) {
-      const setting = `n=${n}, delta=${delta}, d=${d}, sigma=${sigma}`;
-      return best === 'direct' ? `from dp_compendium.gaussian_synthesis import released_epsilon\n\nprint(released_epsilon(${setting}))`
+    call({best}, {guarantee, n, d, sigma, delta}) {
+      const setting = `n=${n}, delta=${delta}, d=${d}, sigma=${sigma}`, direct = DIRECT[guarantee];
+      return best === 'direct' ? `from dp_compendium.gaussian_synthesis import ${direct}\n\nprint(${direct}(${setting}))`
         : `from dp_compendium.gaussian_synthesis import ${CALLS[best]}, released_dp\n\nprint(released_dp(${setting}, bound=${CALLS[best]}).epsilon)`;
     },
     budget: ({found, best}, {delta}) => [found[best], delta],

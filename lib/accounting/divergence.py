@@ -119,6 +119,13 @@ class GaussianPair(NamedTuple):
     m_error: np.ndarray
     t_error: np.ndarray
 
+    def swapped(self) -> GaussianPair:
+        """Return the normal form of the second Gaussian and the first: whitened by the second one."""
+        m, t, m_error, t_error = self
+        q = 1 + t
+        relative = t_error / q
+        return GaussianPair(m / np.sqrt(q), -t / q, (m_error + np.abs(m) * relative) / np.sqrt(q), relative / q)
+
 
 def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike) -> GaussianPair:
     """Whiten N(mean1, cov1) and rotate until N(mean2, cov2) has independent coordinates.

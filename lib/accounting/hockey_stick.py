@@ -67,14 +67,28 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
     >>> print(round(float(found.delta), 6))
     0.126937
     """
+    return hockey_stick_pair(gaussian_pair(mean1, cov1, mean2, cov2), epsilon, count, tolerance=tolerance)
+
+
+def hockey_stick_pair(
+    pair: GaussianPair, epsilon: ArrayLike, count: int = 1, *, tolerance: float = 1e-14
+) -> HockeyStick:
+    """Return what `hockey_stick_gaussian` does for two Gaussians in normal form, which keeps the digits of tiny t.
+
+    >>> import numpy as np
+    >>> from lib.accounting.divergence import GaussianPair
+    >>> from lib.accounting.hockey_stick import hockey_stick_pair
+    >>> pair = GaussianPair(m=np.array([1.0]), t=np.zeros(1), m_error=np.zeros(1), t_error=np.zeros(1))
+    >>> print(round(float(hockey_stick_pair(pair, epsilon=1.0).delta), 6))
+    0.126937
+    """
     epsilon = checks.real("epsilon", epsilon, "(-inf, inf)")
     draws = float(checks.whole("count", count, "[1, 1e15]"))
     tolerance = checks.number("tolerance", tolerance, "(0, 0.1]")
-    pair = gaussian_pair(mean1, cov1, mean2, cov2)
     if np.abs(pair.m).max() > 1e150 or pair.t.max() > 1e15:
         raise ArithmeticError("means or covariances are too far apart for double precision")
     top, top_margin = _largest_loss(pair, draws)
-    bottom, bottom_margin = _largest_loss(_swapped(pair), draws)
+    bottom, bottom_margin = _largest_loss(pair.swapped(), draws)
     bottom = -bottom
     loss = _Loss.of(pair, draws)
     results = []
@@ -130,14 +144,6 @@ class _Loss(NamedTuple):
         out[..., self.wide] = scipy.special.log1p(x[..., self.wide])
         out[..., ~self.wide] = log1pmx(x[..., ~self.wide])
         return out
-
-
-def _swapped(pair: GaussianPair) -> GaussianPair:
-    """Return the normal form of (Q, P): whitened by the second Gaussian instead of the first."""
-    m, t, m_error, t_error = pair
-    q = 1 + t
-    relative = t_error / q
-    return GaussianPair(m / np.sqrt(q), -t / q, (m_error + np.abs(m) * relative) / np.sqrt(q), relative / q)
 
 
 def _largest_loss(pair: GaussianPair, count: float):

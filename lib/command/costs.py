@@ -7,26 +7,13 @@ from functools import partial
 
 import click
 
-from .. import gaussian_synthesis as synthesis
 from ..accounting import Accountant, gaussian_sigma, sampled_gaussian
-from ..gaussian_synthesis.releases import released_dp, released_epsilon
+from ..gaussian_synthesis import THEOREMS
 from ..mechanisms import Gaussian, Laplace, RandomizedResponse
 from ..numerics.checks import number
 from .answers import answer, as_json, by_each_way
 
 WHICH = click.Choice(("unbounded", "bounded"))
-# The theorems of miura2022 and of the chapter that extends them, with the pairs of data sets that each covers.
-THEOREMS = {
-    "unbounded": {
-        "Theorem 3.1": synthesis.unbounded_epsilon,
-        "Theorem D": synthesis.unbounded_epsilon_tight,
-    },
-    "bounded": {
-        "Theorem 3.2": synthesis.bounded_epsilon,
-        "Theorem A": synthesis.bounded_epsilon_tight,
-        "Theorem B": synthesis.bounded_epsilon_joint,
-    },
-}
 KINDS = {"gaussian": Gaussian, "laplace": Laplace, "pure": RandomizedResponse}
 
 
@@ -105,32 +92,47 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 
 @epsilon.command(
     "gaussian-synthesis",
-    epilog="\b\nExample:\n  dp-compendium epsilon gaussian-synthesis --records 1000000000 --attributes 6 --sigma 0.01 --delta 1e-6 --made 100",
+    epilog="\b\nExample:\n  dp-compendium epsilon gaussian-synthesis --records 1000000 --attributes 6 --sigma 0.01 --delta 1e-6 --made 100",
 )
-@option("records", "n, the smallest number of records of the data sets that are compared.", kind=click.INT)
+@option(
+    "records",
+    "n, the number of records, without the record that is added or removed.",
+    kind=click.INT,
+)
 @option("attributes", "d, the number of attributes, each scaled to [-1, 1].", kind=click.INT)
-@option("sigma", "The smallest eigenvalue of the covariance, in (0, 1), an assumption on the data that is not checked.")
+@option(
+    "sigma",
+    "The variance that is added to each attribute. If nothing is added, the smallest eigenvalue that the covariance may have, in (0, 1), an assumption about the data that is not checked.",
+)
+@option(
+    "covariance",
+    "Regularised: sigma is added to each variance before the drawing, and nothing is assumed about the data. Plain: nothing is added.",
+    default="regularised",
+    kind=click.Choice(("regularised", "plain")),
+)
 @delta
 @click.option(
     "--made",
     type=click.IntRange(1),
-    help="The number of synthetic records, fixed in advance because the number of records may be private.  [default: n]",
+    help="The number of synthetic records. Fix it in advance, because the number of records may be private.  [default: n]",
 )
 @neighbours
 @as_json
-def of_gaussian_synthesis(records, attributes, sigma, delta, made, neighbours, as_json):
+def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, neighbours, as_json):
     """Compute the epsilon of records drawn from a Gaussian.
 
-    The Gaussian is fitted to the data (Miura et al. 2022). Each theorem gives an epsilon, minimized over all orders.
+    The Gaussian is fitted to the data (Miura et al. 2022). Each theorem that covers the case gives an epsilon. Theorem H
+    needs no assumption about the data. Theorems E and H use the law of the privacy loss, and the others the best Rényi order.
+
+    An epsilon also holds for more than n records, if as many synthetic records are made. Theorems D and E prove this only from
+    n = 3 on, or for one attribute from n = 1 / sqrt(1 - sigma); for bounded neighbours n must be at least 2.
     """
-
-    def by(bound):
-        return released_dp(records, delta, attributes, sigma, size=made, bound=bound).epsilon
-
-    ways = {name: partial(by, bound) for name, bound in THEOREMS[neighbours].items()}
-    if neighbours == "unbounded":
-        ways["Theorem E"] = partial(released_epsilon, records, delta, attributes, sigma, size=made)
-    answer(by_each_way(ways) | {"delta": delta, "neighbours": neighbours}, as_json)
+    ways = {
+        theorem.name: partial(theorem.epsilon, records, delta, attributes, sigma, size=made)
+        for theorem in THEOREMS
+        if theorem.neighbours == neighbours and covariance in theorem.covariance
+    }
+    answer(by_each_way(ways) | {"delta": delta, "neighbours": neighbours, "covariance": covariance}, as_json)
 
 
 @click.group(epilog="\b\nExample:\n  dp-compendium sigma gaussian --epsilon 1 --delta 1e-6")

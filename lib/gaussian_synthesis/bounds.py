@@ -1,8 +1,9 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
 
 The bounds hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are
-neighbours, as for sigma = 1 or n <= d, they are vacuous. Each bounds the Rényi divergence of ONE released record before
-it is clipped to the cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
+neighbours, as for sigma = 1 or n <= d, they are vacuous. `regularised_epsilon` has no such condition: sigma is added to
+the covariance. Each bounds the Rényi divergence of ONE released record before it is clipped to the cube; m records, m
+fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
 splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
@@ -39,23 +40,24 @@ _RANGES = {
 _BLOCK = 2**14  # elements worked on at a time: the intermediate arrays stay in the cache
 
 
-def _elementwise(formula):
-    """Return a function that checks, broadcasts and applies a `formula` on flat float arrays block by block. The
-    formula may silently compute nonsense where its condition fails, if it then returns ``inf``."""
+def _elementwise(formula, *, error=2.0**-48, ranges=_RANGES):
+    """Return a function that checks, broadcasts and applies a `formula` on flat float arrays block by block, and raises
+    its results by a relative `error` (negative: lowers them). The formula may silently compute nonsense where its
+    condition fails, if it then returns ``inf``."""
     names = list(inspect.signature(formula).parameters)
 
     @functools.wraps(formula)
     def function(*args, **kwargs):
         """Apply the formula, under its own name and docstring (`functools.wraps`)."""
         given = inspect.signature(formula).bind(*args, **kwargs).arguments
-        checked = [_RANGES[name][0](name, given[name], _RANGES[name][1]) for name in names]
+        checked = [ranges[name][0](name, given[name], ranges[name][1]) for name in names]
         arrays = np.broadcast_arrays(*checked)
         flat = [array.reshape(-1) for array in arrays]
         result = np.empty(arrays[0].size)
         with np.errstate(all="ignore"):
             for start in range(0, result.size, _BLOCK):
                 block = slice(start, start + _BLOCK)
-                result[block] = raised(formula(*(array[block] for array in flat)), 2.0**-48)
+                result[block] = raised(formula(*(array[block] for array in flat)), error)
         return result.reshape(arrays[0].shape)[()]
 
     return function
@@ -148,7 +150,11 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return an upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
 
-    Theorem B's kappa then bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
+    If the mechanism adds sigma I to the covariance, the theorem holds for all data sets, as 3.2, A and B then do: their
+    proofs use only that no eigenvalue is below sigma. A constant table in one corner, of which one record moves to the
+    opposite corner, has t_1 = kappa, so the bound is then above what is attained by a relative 2 kappa or so.
+
+    Theorem B's kappa bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
 
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
@@ -160,10 +166,50 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
     >>> print(f"{n * bounded_epsilon_both(n, alpha=4, d=6, sigma=0.01):.2f}")
     0.58
     """
-    margin, kappa, left = _bounded_terms(n, alpha - 1, d, sigma)  # 1 - alpha q is left / (1 + kappa)
-    shrunk = -log1pmx(kappa) - _log1pmx_from((1 - alpha) * kappa, left) / (alpha - 1)
-    spread = np.maximum(shrunk, (1 + kappa) ** 2 * psi(kappa, alpha))
+    margin, kappa, left = _bounded_terms(n, alpha, d, sigma, less=1)  # 1 - alpha q is left / (1 + kappa)
+    spread = np.maximum(_psi_from(kappa, alpha, left), (1 + kappa) ** 2 * psi(kappa, alpha))
     return np.where(margin > 0, 2 * alpha * d * (1 + kappa) / margin + spread / 2, np.inf)
+
+
+@_elementwise
+def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
+    """Return Theorem G with what Lemma C says about means, and with its two terms bounded together: Theorem G'.
+
+    It covers the pairs of `bounded_epsilon_both` and is not larger, but for rounding. No mean of the n - 1 common
+    records is beyond m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma),
+    kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
+
+        epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
+
+    a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2, and ``inf`` unless alpha q < 1. Each term at its own
+    maximum gives the simpler Theorem G with this kappa: alpha/2 tau/n^2 / (1 - alpha q) + K kappa^2 / 2. Arguments and
+    errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The bound falls as n grows from 2.
+
+    Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
+    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, for n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 - sigma).
+    The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2 +
+    (u.v)^2) / 2. Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
+    means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e +
+    M h, which is (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds
+    all eigenvalues. In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
+    Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
+
+    >>> from lib.gaussian_synthesis import bounded_epsilon_centred
+    >>> n = 10**7
+    >>> print(f"{n * bounded_epsilon_centred(n, alpha=4, d=6, sigma=0.01):.4f}")
+    0.5709
+    """
+    m = np.where(n > 1, np.minimum((n * np.sqrt(1 - sigma) + 1) / np.maximum(n - 1, 1), 1), 1)
+    more, less = 1 + m, 1 - m
+    factor = more**2 / np.sqrt(1 - less**2 / 2) / 4  # Theorem G has 1
+    _, whole, _ = _bounded_terms(n, alpha, d, sigma)
+    kappa = whole * factor * (1 + 2.0**-46)  # more than its rounding: the bound grows with kappa
+    left = 1 - (alpha - 1) * kappa  # 1 - alpha q is left / (1 + kappa)
+    largest = np.maximum(_psi_from(np.where(left > 0, kappa, 0), alpha, left), (1 + kappa) ** 2 * psi(kappa, alpha))
+    mean, spread = alpha * d * (1 + kappa) / (sigma * n**2 * left), largest / factor**2 / 16
+    e = np.maximum((2 * m * more * less - mean / spread) / (more**2 - 2 * m**2) / 2, -less)
+    total = 2 * mean * (more - e) + spread * (more**4 + (2 * m * e + more * less) ** 2 - 2 * (more * e) ** 2)
+    return np.where(left > 0, total / 2, np.inf)
 
 
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
@@ -185,7 +231,8 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
     """Return the exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
     n, alpha, d : as in `unbounded_epsilon`
-    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in [0, 1e100]
+    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in
+        [0, 1e100]
 
     The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
     Coq checks this, except for rounding: `theorem_D_added` in proofs/.
@@ -222,7 +269,7 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
     more = n + 1
     margin = dd.to_float(dd.minus(_dd_times_sum((more, 0.0), n, alpha), dd.times(dd.two_product(n, alpha - 1), radius)))
     slope = np.where(margin > 0, (n * radius - more) / more**2, 0)  # -s, s = t/(1 + t)
-    last = -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, margin / more**2) / (alpha - 1)
+    last = _psi_from(slope, alpha, margin / more**2)
     total = alpha * radius / margin + (d - 1) * psi(1 / n, alpha) + last
     return np.where(margin > 0, total / 2, np.inf)
 
@@ -251,28 +298,59 @@ def unbounded_epsilon_tight(
     return np.maximum(ends, divergence_removed(n, alpha, d, radius))
 
 
-@_elementwise
-def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return the Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), with no condition on Sigma.
+_WITH_NOISE = _RANGES | {"sigma": (checks.real, "[1e-30, 1e30]")}
 
-    Neighbours are unbounded, of sizes n and n + 1. The mechanism adds the variance sigma, so every data set in [-1, 1]^d is
-    covered. Arguments and errors are as in `unbounded_epsilon`. The result is ``inf`` unless alpha (n + 1) tau < n^2.
-    Source: the chapter "What is the guarantee worth for a real table?", Theorem F.
+
+@functools.partial(_elementwise, ranges=_WITH_NOISE)
+def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
+    """Return the Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), for all data sets: Theorem H.
+
+    n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
+    d : attributes, integer in [1, 1e30]; sigma : the variance added to each attribute, [1e-30, 1e30]
+    All broadcast. The result is the larger of the two directions, rounded up by at most a relative 1e-14. It is ``inf``
+    unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for arguments outside these ranges.
+
+    There is no condition on the data but that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
+    With N = n + 1 and kappa = n tau / N^2, the pair below is as distinguishable as any, and
+
+        added   = alpha kappa / (2 n (1 + alpha kappa))       + psi(kappa)/2              + d psi(-1/N)/2,
+        removed = alpha kappa / (2 n (1 - (alpha-1) kappa))   + psi(-kappa/(1+kappa))/2   + d psi(1/n)/2.
+
+    Theorem H. Let P = N(0, I) and Q = N((sqrt(tau)/N) e_1, diag(1 + kappa, n/N, ..., n/N)) in d + 1 dimensions. For any
+    data set of n records in the cube and any record that is added, a channel that does not depend on which of the two
+    is used sends P to the law of the one and Q to that of the other. So every measure that respects post-processing,
+    in both directions and for m records, is at most that of (P, Q), or of its m-fold product.
+
+    Proof. Let Sigma_1 = Sigma + sigma I, v the added record minus mu, w = Sigma_1^-1/2 v and R = I - sigma Sigma_1^-1,
+    which is positive semidefinite. Let A = [w / sqrt(tau), R^1/2], a d x (d+1) matrix. Since v v^T <= |v|^2 I <= 4 d I
+    = tau sigma I, A A^T = w w^T / tau + R <= I. The channel is z -> A z + g, g ~ N(0, I - A A^T). It sends P to N(0,
+    I), and Q to N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
+
+    The bound falls as n grows; `releases` says why.
+
+    Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also increase the
+    randomness of an algorithm with Gaussian output, until a single pair of Gaussians describes its privacy. Here the
+    covariance comes from the data, and the theorem names one pair that dominates all neighbours, with a lower bound. We
+    have read only their abstract and do not know whether their pair is this one.
+    Source: Theorem H, our own; `regularised_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
     >>> n = 10**7
-    >>> print(f"{n * regularised_epsilon(n, alpha=4, d=6, sigma=0.01):.3f}")
-    0.577
+    >>> print(f"{n * regularised_epsilon(n, alpha=4, d=6, sigma=0.01):.5f}")
+    0.57667
     """
-    more, tau = n + 1, 4 * d / sigma
-    margin = n**2 - alpha * more * tau
-    shrunk = np.where(margin > 0, -more * tau / n**2, 0)
-    ordinary = psi(-1 / more, alpha)
-    added = alpha * tau / (more * (more - alpha) + alpha * n * tau) + (d - 1) * ordinary
-    added += np.maximum(ordinary, psi(n * tau / more**2, alpha))
-    ordinary = psi(1 / n, alpha)
-    removed = alpha * tau / margin + (d - 1) * ordinary + np.maximum(ordinary, psi(shrunk, alpha))
-    return np.where(margin > 0, np.maximum(added, removed) / 2, np.inf)
+    added, removed = _regularised_terms(n, alpha, d, sigma)
+    rest = np.maximum(n - alpha + 1, 0) / n  # 1 - (alpha - 1) / n, exact where it is small
+    added += d * _psi_from(1 / n, alpha, rest)
+    return np.where((rest > 0), np.maximum(added, removed + d * psi(1 / n, alpha)) / 2, np.inf)
+
+
+def _regularised_terms(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> tuple[Numbers, Numbers]:
+    """Return twice the D_alpha of the first coordinates of Theorem H's pair, added and removed, for checked arrays."""
+    _, kappa, left = _bounded_terms(n, alpha, d, sigma, more=1, less=1)
+    added = alpha * kappa / (n * (1 + alpha * kappa)) + psi(kappa, alpha)
+    removed = alpha * kappa / (n * left) + _psi_from(np.where(left > 0, kappa, 0), alpha, left)
+    return added, np.where(left > 0, removed, np.inf)
 
 
 def _theorem_3_1_directions(n, alpha, d, sigma):
@@ -287,23 +365,31 @@ def _theorem_3_1_directions(n, alpha, d, sigma):
     room = dd.to_float(dd.minus(dd.two_product(sigma, n), (4 * d, 0.0)))
     slope = np.where(margin > 0, (more * tau - n) * sigma / (more * room), 0)  # -s, s = t/(1 + t)
     ordinary = psi(1 / n, alpha)
-    extreme = -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, margin / (more * room)) / (alpha - 1)
+    extreme = _psi_from(slope, alpha, margin / (more * room))
     removed = 4 * alpha * d / margin + (d - 1) * ordinary + np.maximum(ordinary, extreme)
     return added / 2, removed / 2, margin > 0
 
 
-def _bounded_terms(n, alpha, d, sigma):
-    """Return margin = sigma (n^2 - alpha (n-1) tau), kappa = (n-1) tau / n^2, and 1 - alpha kappa, all accurate."""
-    square = dd.times(dd.two_product(sigma, n), n)
-    margin = dd.to_float(dd.minus(square, dd.times(dd.two_product(4 * d, n - 1), alpha)))
+def _bounded_terms(n, alpha, d, sigma, *, more=0, less=0):
+    """Return margin = sigma (N^2 - a (N-1) tau), kappa = (N-1) tau / N^2 and 1 - a kappa, accurately.
+
+    N is n + more, and a is alpha - less.
+    """
+    square = _dd_times_sum(_dd_times_sum((sigma, 0.0 * sigma), n, more), n, more)
+    margin = dd.to_float(dd.minus(square, _dd_times_sum(dd.two_product(4 * d, n - 1 + more), alpha, -less)))
     whole = dd.to_float(square)
-    return margin, 4 * d * (n - 1) / whole, margin / whole
+    return margin, 4 * d * (n - 1 + more) / whole, margin / whole
 
 
 def _psi_shrinking(kappa, alpha, one_minus):
     """Return psi_alpha(-kappa), accurate also where 1 - alpha kappa (given) is nearly 0."""
     slope = np.where(one_minus > 0, kappa / (1 - kappa), 0)
-    return -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, one_minus / (1 - kappa)) / (alpha - 1)
+    return _psi_from(slope, alpha, one_minus / (1 - kappa))
+
+
+def _psi_from(slope, alpha, rest):
+    """Return psi_alpha(t), t = -slope / (1 + slope), accurate also where rest = 1 - (alpha - 1) slope is nearly 0."""
+    return -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, rest) / (alpha - 1)
 
 
 def _dd_times_sum(x, a, b):

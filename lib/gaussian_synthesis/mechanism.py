@@ -1,6 +1,7 @@
 """The mechanism of `miura2022` (section 2.3): fit one Gaussian to the records and release draws from it.
 
-The records are n points in [-1, 1]^d, and the draws are clipped to the cube; no noise is added.
+The records are n points in [-1, 1]^d, and the draws are clipped to the cube. The paper adds no noise; `synthesize` can
+add a variance to each attribute before it draws, so that the guarantee needs no assumption about the data (Theorem H).
 """
 
 from __future__ import annotations
@@ -52,12 +53,16 @@ def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generat
     return np.clip(mean + rng.standard_normal((size, len(root))) @ root, -1, 1)
 
 
-def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return `size` synthetic records (size, d) for `data` (n, d), by the mechanism M_G of miura2022.
+def synthesize(data: ArrayLike, size: int, *, sigma: float = 0.0, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return `size` synthetic records (size, d) for `data` (n, d): draws from N(mean, covariance + sigma I), clipped.
 
-    For the guarantee, `size` must not depend on the data: under unbounded neighbours, a size of n would reveal n.
+    sigma : the variance that is added to each attribute, [0, 1e5]
 
-    >>> import numpy as np
+    With a positive sigma, the release is (epsilon, delta)-differentially private for all unbounded neighbours of n
+    records or more in [-1, 1]^d. By Theorem H, epsilon = `regularised_released_epsilon(n, delta, d, sigma, size=size)`.
+    With a sigma of 0 this is the mechanism M_G of miura2022, whose guarantee assumes that no eigenvalue of the
+    covariance is below a known number. For both, `size` and sigma must not depend on the data: a size of n reveals n.
+
     >>> from lib.gaussian_synthesis import synthesize
     >>> rng = np.random.default_rng(0)
     >>> data = rng.uniform(-1, 1, (1000, 2))
@@ -66,7 +71,9 @@ def synthesize(data: ArrayLike, size: int, *, rng: np.random.Generator) -> NDArr
      [-0.36 -0.4 ]
      [ 0.5  -1.  ]]
     """
-    return sample(*fit(data), size, rng=rng)
+    mean, cov = fit(data)
+    cov = cov + checks.number("sigma", sigma, "[0, 1e5]") * np.eye(len(mean))
+    return sample(mean, cov, size, rng=rng)
 
 
 def smallest_eigenvalue(data: ArrayLike) -> float:

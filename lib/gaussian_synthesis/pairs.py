@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..accounting.divergence import psi
 from ..numerics import checks
 from ..numerics.checks import Numbers
-from .bounds import divergence_added, divergence_removed
+from .bounds import _WITH_NOISE, _elementwise, _regularised_terms, divergence_added, divergence_removed
 
 
 def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
@@ -30,11 +31,11 @@ def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -
 
 
 def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
-    """Return a lower bound for `bounded_epsilon_both`: the D_alpha of an explicit pair of data sets.
+    """Return a lower bound for `bounded_epsilon_centred`: the larger D_alpha of two explicit pairs of data sets.
 
     The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
-    mean of these records is added as another record.) The first data set also contains that mean, and the second the
-    record (1, ..., 1).
+    mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The
+    first also contains the mean of the common records or, which is worse for large sigma, the record (-1, ..., -1).
     n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
@@ -45,12 +46,36 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
     n = checks.whole("n", n, "[2, inf)")
     floor = checks.number("sigma", sigma, "(0, 1)") * n / (n - 1)
     alpha = checks.real("alpha", alpha, "(1, inf)")
-    grown = attained_radius(n - 1, d, checks.number("sigma", floor, "(0, 1)")) / n
-    shrunk = grown / (1 + grown)
-    to_the_far = alpha * grown / (n - 1) / (1 + alpha * grown) + psi(grown, alpha)
+    far, near = (float(radius) / n for radius in _radii(n - 1, d, checks.number("sigma", floor, "(0, 1)")))
+    return np.maximum(_replaced(n, alpha, far, 0.0), _replaced(n, alpha, far, near))
+
+
+def _replaced(n, alpha, far, near):
+    """Return the larger D_alpha of two data sets with n - 1 common records and one more on either side of their mean,
+    on a line through it: at squared Mahalanobis distances n far and n near."""
+    grown, shrunk = (far - near) / (1 + near), (far - near) / (1 + far)
+    mean = (np.sqrt(far) + np.sqrt(near)) ** 2 / (n - 1)
+    to_the_far = alpha * mean / (1 + near) / (1 + alpha * grown) + psi(grown, alpha)
     with np.errstate(all="ignore"):
-        from_it = alpha * shrunk / (n - 1) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
+        from_it = alpha * mean / (1 + far) / (1 - alpha * shrunk) + psi(-shrunk, alpha)
     return np.maximum(to_the_far, np.where(alpha * shrunk < 1, from_it, np.inf)) / 2
+
+
+@functools.partial(_elementwise, error=-(2.0**-48), ranges=_WITH_NOISE)
+def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
+    """Return a lower bound for `regularised_epsilon`: the D_alpha of an explicit pair of data sets, rounded down.
+
+    One data set has n equal records in a corner of the cube; the other also has the opposite corner. Their Gaussians
+    differ in one direction only, as the first coordinates of Theorem H's pair do. So the bound is above the true
+    supremum by at most its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order d / n^2.
+    Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n + 1)^2.
+
+    >>> from lib.gaussian_synthesis import regularised_epsilon_attained
+    >>> n = 32_561
+    >>> print(f"{n * regularised_epsilon_attained(n, alpha=4, d=6, sigma=0.01):.5f}")
+    198.50854
+    """
+    return np.maximum(*_regularised_terms(n, alpha, d, sigma)) / 2
 
 
 def attained_radius(n: int, d: int, sigma: float) -> float:
@@ -62,11 +87,17 @@ def attained_radius(n: int, d: int, sigma: float) -> float:
     >>> print(round(attained_radius(n=10**7, d=6, sigma=0.01), 1))
     2388.0
     """
+    return float(_radii(n, d, sigma)[0])
+
+
+def _radii(n, d, sigma):
+    """Return the squared Mahalanobis distances of (1, ..., 1) and (-1, ..., -1) from the n records of
+    `worst_case_neighbours`."""
     n, d, sigma = _pair_arguments(n, d, sigma)
     own, shared = _corner_weights(n, d, sigma)
     share = (own.sum + shared.sum) / n
     least = 4 * (own.squares / n + d * (shared.squares / n - share**2))
-    return float(4 * d * (1 - share) ** 2 / least)
+    return 4 * d * (1 - share) ** 2 / least, 4 * d * share**2 / least
 
 
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -101,7 +132,8 @@ def _pair_arguments(n, d, sigma):
 
 
 class _Weights(NamedTuple):
-    """An attribute's values on some records: 1 on `ones` of them, -1 + 2 `part` on one, `part` in [0, 1), and -1 on the rest."""
+    """An attribute's values on some records: 1 on `ones` of them, -1 + 2 `part` on one, `part` in [0, 1), and -1 on the
+    rest."""
 
     ones: int
     part: float
@@ -123,9 +155,9 @@ class _Weights(NamedTuple):
 
 
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
-    """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let p
-    be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue
-    4 (q + d (c - p^2)), here sigma. Across it, the eigenvalue is 4 q, larger by what the new record takes away."""
+    """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let
+    p be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue 4
+    (q + d (c - p^2)), here sigma. Across it, the eigenvalue is 4 q, larger by what the new record takes away."""
     wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))

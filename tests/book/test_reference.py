@@ -4,6 +4,7 @@ import importlib
 import inspect
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -12,6 +13,7 @@ from docutils import nodes
 from book._ext import docstrings, numbers, reference
 from book._ext.reference import rooms
 from book.ledger import claims, numbered
+from lib.gaussian_synthesis import THEOREMS
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -205,6 +207,23 @@ def test_an_item_leads_to_what_implements_it():
     found = reference.functions()
     assert "lib.tables.budget_schedule.Schedule" in found["miura2025"]["Algorithm 4"]
     assert "lib.networks.learning_first" in found["sei2017"]["Theorem 3"]
+
+
+def test_the_index_lists_our_own_theorems_of_the_register_with_functions_and_verdicts():
+    record = SimpleNamespace(
+        document="compendium", item="Theorems A and B", notebook="notebooks/a/b.ipynb", verdict="reproduced"
+    )
+    other = SimpleNamespace(document="miura2022", item="Theorem A", notebook="notebooks/a/c.ipynb", verdict="differs")
+    rows = [line.split(" | ") for line in reference.own_theorems([record, other]).splitlines()[2:]]
+    ours = [each for each in THEOREMS if each.source != "miura2022"]
+    assert [row[0].removeprefix("| ").replace("\N{NO-BREAK SPACE}", " ") for row in rows] == [
+        each.name for each in ours
+    ]
+    for theorem, row in zip(ours, rows):
+        for function in (theorem.renyi, theorem.exact):
+            assert function is None or f"<lib.gaussian_synthesis.{function.__name__}>" in row[1]
+        judged = theorem.name in ("Theorem A", "Theorem B")
+        assert row[2:] == (["{doc}`/notebooks/a/b`", "reproduced |"] if judged else ["–", "no claim |"])
 
 
 def test_items_are_read_as_texts_write_them():

@@ -47,31 +47,44 @@ def risks(epsilon, delta):
     return {"advantage": Close(advantage_bound(epsilon, delta))} | found
 
 
-BOUNDS = {
-    "unbounded": {
-        "unbounded": gaussian_synthesis.unbounded_epsilon,
-        "tight": gaussian_synthesis.unbounded_epsilon_tight,
-    },
-    "bounded": {
-        "bounded": gaussian_synthesis.bounded_epsilon,
-        "separate": gaussian_synthesis.bounded_epsilon_tight,
-        "joint": gaussian_synthesis.bounded_epsilon_joint,
-        "both": gaussian_synthesis.bounded_epsilon_both,
-    },
-    "regularised": {"regularised": gaussian_synthesis.regularised_epsilon},
+# Rows of the calculator, by their key: the theorem's name in the register, and whether the row is its value by Rényi orders.
+ROWS = {
+    "unbounded": "Theorem 3.1",
+    "tight": "Theorem D",
+    "bounded": "Theorem 3.2",
+    "separate": "Theorem A",
+    "joint": "Theorem B",
+    "both": "Theorem G",
+    "centred": "Theorem G'",
+    "regularised": "Theorem H",
+}
+COVERED = {
+    "regularised": ("unbounded", "regularised"),
+    "public": ("bounded", "regularised"),
+    "unbounded": ("unbounded", "plain"),
+    "bounded": ("bounded", "plain"),
 }
 
 
+def covered(guarantee):
+    """The theorems of the register that cover one of the calculator's guarantees, in its order."""
+    neighbours, covariance = COVERED[guarantee]
+    return [
+        each for each in gaussian_synthesis.THEOREMS if each.neighbours == neighbours and covariance in each.covariance
+    ]
+
+
 def synthesis(guarantee, n, d, sigma, alpha, delta):
-    rows = {}
-    for name, bound in BOUNDS[guarantee].items():
-        rows[name] = {"epsilon": Close(gaussian_synthesis.released_dp(n, delta, d, sigma, bound=bound).epsilon)}
-        record = float(bound(n, alpha, d, sigma))
-        once = float(accounting.rdp_to_dp([alpha], [n * record], delta).epsilon)
-        rows[f"renyi-{name}"] = {"record": Close(record), "release": Close(n * record), "converted": Close(once)}
-    if guarantee == "unbounded":  # it may be 1e-9 too large, and counts the error of its quadrature in
-        direct = gaussian_synthesis.released_epsilon(n, delta, d, sigma)
-        rows["direct"] = {"epsilon": Close(direct, rel=1e-7, tolerance=3e-9)}
+    rows, keys = {}, {name: key for key, name in ROWS.items()}
+    for theorem in covered(guarantee):
+        if theorem.exact:  # it may be 1e-9 too large, and counts the error of its quadrature in
+            rows["direct"] = {"epsilon": Close(theorem.exact(n, delta, d, sigma), rel=1e-7, tolerance=3e-9)}
+        if theorem.renyi:
+            name, bound = keys[theorem.name], theorem.renyi
+            rows[name] = {"epsilon": Close(gaussian_synthesis.released_dp(n, delta, d, sigma, bound=bound).epsilon)}
+            record = float(bound(n, alpha, d, sigma))
+            once = float(accounting.rdp_to_dp([alpha], [n * record], delta).epsilon)
+            rows[f"renyi-{name}"] = {"record": Close(record), "release": Close(n * record), "converted": Close(once)}
     return rows
 
 

@@ -27,7 +27,11 @@ ROOT = Path(__file__).resolve().parents[2]
 TESTS = {
     "divergence": ["accounting/test_divergence.py", "accounting/test_hockey_stick.py"],
     "conversions": ["accounting/test_accounting.py", "accounting/test_bounded_range.py"],
-    "bounds": ["gaussian_synthesis/test_gaussian_synthesis.py"],
+    "bounds": [
+        "gaussian_synthesis/test_gaussian_synthesis.py",
+        "gaussian_synthesis/test_theorem_h.py",
+        "gaussian_synthesis/test_public_n.py",
+    ],
     "adaptive_iterative": ["tables/test_adaptive_iterative.py"],
 }
 SLOW = "test_released_delta_covers_true_neighbours"  # four fifths of the time of its module: left out

@@ -177,7 +177,7 @@ LABELS = np.array([0, 1, 1, 0, 1])
 
 def privacy():
     """Divergences, accounting, mechanisms, composition, sensitivities."""
-    from lib.accounting import bounded_range, conversions, privacy_loss
+    from lib.accounting import bounded_range, conversions, divergence, privacy_loss
     from lib.mechanisms import additive_noise, randomized_response, selection
 
     yield call("checks.real", name="x", value=0.5, interval="(0, 1)", fixed=("name", "interval"))
@@ -211,6 +211,9 @@ def privacy():
         allows=("1e308 entry", "all 1e308"),
     )
     yield call("hockey_stick.hockey_stick_gaussian", epsilon=0.5, count=3, tolerance=1e-9, **moments)
+    pair = divergence.gaussian_pair(**moments)
+    yield call("hockey_stick.hockey_stick_pair", pair=pair, epsilon=0.5, count=3, tolerance=1e-9, fixed=("pair",))
+    yield call("divergence.GaussianPair.swapped", on=pair)
 
     yield call("conversions.compose_rdp", epsilons=[0.5, 0.25], counts=[2, 1], allows=("ragged",))
     yield call("conversions.rdp_to_dp", alpha=ORDERS, epsilon=0.1 * ORDERS, delta=1e-5, conversion="canonne2020")
@@ -476,13 +479,13 @@ def gaussian():
     """The mechanism of miura2022 and its bounds."""
     yield call("mechanism.fit", data=DATA)
     yield call("mechanism.sample", mean=np.zeros(2), cov=np.eye(2), size=3, rng=RNG, spare=("size",))
-    yield call("mechanism.synthesize", data=DATA, size=3, rng=RNG, spare=("size",))
+    yield call("mechanism.synthesize", data=DATA, size=3, sigma=0.1, rng=RNG, spare=("size",))
     yield call("mechanism.smallest_eigenvalue", data=DATA)
     yield call("mechanism.squared_mahalanobis", data=DATA, records=DATA[:2])
-    for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both",
+    for name in ("unbounded_epsilon", "bounded_epsilon", "bounded_epsilon_tight", "bounded_epsilon_joint", "bounded_epsilon_both", "bounded_epsilon_centred",
                  "unbounded_epsilon_tight", "regularised_epsilon"):  # fmt: skip
         yield call(f"bounds.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
-    for name in ("bounded_epsilon_attained", "unbounded_epsilon_attained"):
+    for name in ("bounded_epsilon_attained", "unbounded_epsilon_attained", "regularised_epsilon_attained"):
         yield call(f"pairs.{name}", n=10_000, alpha=4.0, d=2, sigma=0.1)
     for name in ("divergence_added", "divergence_removed"):
         yield call(f"bounds.{name}", n=100, alpha=4.0, d=2, radius=5.0)
@@ -499,7 +502,7 @@ def gaussian():
         conversion="canonne2020",
         orders=ORDERS,
     )
-    yield call("releases.extremal_pair", n=100, d=2, radius=5.0, direction="added", spare=("d",))
+    yield call("releases.extremal_pair", n=100, d=2, radius=5.0, spare=("d",))
     yield call(
         "releases.released_delta",
         n=10_000,
@@ -533,6 +536,46 @@ def gaussian():
         spare=("d", "delta"),
         allows=SAME,
     )
+    yield call("releases.regularised_pair", n=100, d=2, sigma=0.5, spare=("d",))
+    yield call(
+        "releases.regularised_released_delta",
+        n=10_000,
+        epsilon=0.1,
+        d=2,
+        sigma=0.1,
+        size=10,
+        tolerance=1e-9,
+        spare=("d",),
+        allows=SAME,
+    )
+    for name in ("regularised_released_epsilon", "regularised_released_epsilon_attained"):
+        yield call(
+            f"releases.{name}",
+            n=10_000,
+            delta=1e-2,
+            d=2,
+            sigma=0.1,
+            size=10,
+            fixed=("size",),
+            spare=("d", "delta"),
+            allows=SAME,
+        )
+    from lib.gaussian_synthesis import theorems
+
+    for at in (0, 4):
+        yield call(
+            "theorems.Theorem.epsilon",
+            on=theorems.THEOREMS[at],
+            n=10_000,
+            delta=1e-2,
+            d=2,
+            sigma=0.1,
+            size=10,
+            fixed=("size",),
+            spare=("d", "delta"),
+            allows=SAME,
+        )
+    yield call("theorems.Theorem.falls_from", on=theorems.THEOREMS[2], d=2, sigma=0.1)
     yield call("releases.records_needed", epsilon=0.1, cost=lambda n: 1 / n, tolerance=0.0)
 
 

@@ -803,6 +803,25 @@ def _bounded_both(n, a, d, sigma):
     return (a * tau / n**2 / (1 - a * q) + max(_psi(-q, a), (1 + kappa) ** 2 * _psi(kappa, a))) / 2
 
 
+def _bounded_centred(n, a, d, sigma, stretch=0):
+    """With kappa larger by a relative `stretch`; the quadratic in e at its ends and where its derivative is 0."""
+    m = min(1, (n * mpmath.sqrt(1 - sigma) + 1) / (n - 1)) if n > 1 else 1
+    big, h, c = 1 + m, 1 - m, (n - 1) / (n**2 * sigma)
+    kappa = c * d * big**2 / mpmath.sqrt(1 - h**2 / 2) * (1 + stretch)
+    q = kappa / (1 + kappa)
+    if a * q >= 1:
+        return mpmath.inf
+    mean, spread = a * d / (sigma * n**2 * (1 - a * q)), 0
+    if kappa:
+        spread = max(_psi(-q, a), (1 + kappa) ** 2 * _psi(kappa, a)) / (big**2 / mpmath.sqrt(1 - h**2 / 2)) ** 2
+
+    def value(e):
+        return mean * (2 * big - 2 * e) + spread * (big**4 + (2 * m * e + big * h) ** 2 - 2 * (big * e) ** 2)
+
+    flat = (4 * m * big * h * spread - 2 * mean) / (4 * spread * (big**2 - 2 * m**2)) if spread else -h
+    return max(value(-h), value(max(flat, -h))) / 2
+
+
 def _added(n, a, d, r):
     more = n + 1
     margin = more * (more - a) + a * n * r
@@ -827,13 +846,13 @@ def _tight(n, a, d, sigma, stretch=0):
 
 
 def _regularised(n, a, d, sigma):
-    more, tau = n + 1, 4 * d / sigma
-    if n**2 <= a * more * tau:
+    """Theorem H, from Proposition 4.1 in the form of `renyi_gaussian`."""
+    more, kappa, m = n + 1, n * 4 * d / sigma / (n + 1) ** 2, 4 * d / sigma / (n + 1) ** 2
+    if a >= more or (a - 1) * kappa >= 1:
         return mpmath.inf
-    added = a * tau / (more * (more - a) + a * n * tau) + (d - 1) * _psi(-1 / more, a)
-    added += max(_psi(-1 / more, a), _psi(n * tau / more**2, a))
-    removed = a * tau / (n**2 - a * more * tau) + (d - 1) * _psi(1 / n, a)
-    return max(added, removed + max(_psi(1 / n, a), _psi(-more * tau / n**2, a))) / 2
+    added = a * m / (1 + a * kappa) + _psi(kappa, a) + d * _psi(-1 / more, a)
+    t = -kappa / (1 + kappa)
+    return max(added, a * m / (1 + kappa) / (1 + a * t) + _psi(t, a) + d * _psi(1 / n, a)) / 2
 
 
 THEOREMS = {
@@ -842,11 +861,18 @@ THEOREMS = {
     "bounded_epsilon_tight": _bounded(lambda t, a: _psi(t, a) + _psi(-t, a)),
     "bounded_epsilon_joint": _bounded(lambda t, a: _psi(-t, a)),
     "bounded_epsilon_both": _bounded_both,
+    "bounded_epsilon_centred": _bounded_centred,
     "divergence_added": _added,
     "divergence_removed": _removed,
     "unbounded_epsilon_tight": _tight,
     "regularised_epsilon": _regularised,
 }
+
+
+STRETCHED = {
+    "unbounded_epsilon_tight": _tight,
+    "bounded_epsilon_centred": _bounded_centred,
+}  # one argument is rounded up
 
 
 @pytest.mark.parametrize("name", THEOREMS)
@@ -866,7 +892,7 @@ def test_a_bound_of_gaussian_synthesis_is_its_formula_and_never_less(name):
         with mpmath.workdps(600):
             arguments = [mpf(float(each)) for each in (n, alpha, d, last)]
             exact = THEOREMS[name](*arguments)
-            most = _tight(*arguments, stretch=mpf(2) ** -48) if name == "unbounded_epsilon_tight" else exact
+            most = STRETCHED[name](*arguments, stretch=mpf(2) ** -45) if name in STRETCHED else exact
             assert exact <= found <= most * (1 + mpf(1e-14)), (n, alpha, d, last, found, float(exact))
         finite += math.isfinite(found)
     assert finite > 20

@@ -2,7 +2,9 @@
 
 import ast
 import csv
+import itertools
 import json
+import math
 import os
 import re
 import shlex
@@ -12,15 +14,17 @@ import unicodedata
 from pathlib import Path
 
 import click
+import numpy as np
 import pytest
 
+from book._ext import reference
 from book.kept import results
 from book.ledger import claims
 from lib import accounting, mechanisms
 from lib.accounting import sampled_gaussian
 from lib.command import costs, verdicts
 from lib.command.main import commands, main
-from lib.gaussian_synthesis import released_epsilon
+from lib.gaussian_synthesis import THEOREMS, regularised_released_epsilon, released_epsilon
 from lib.release import synthesizer as release
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -76,18 +80,54 @@ def test_what_dp_sgd_costs_and_needs(run, neighbours):
 @pytest.mark.slow
 def test_what_records_of_a_gaussian_cost(run):
     words = "epsilon gaussian-synthesis --records 100000000 --attributes 4 --sigma 0.02 --delta 1e-6 --made 50"
+    regularised = said(run, words)
+    assert list(regularised["epsilon"]) == ["Theorem H"] and regularised["covariance"] == "regularised"
+    assert regularised["epsilon"]["Theorem H"] == regularised_released_epsilon(10**8, 1e-6, 4, 0.02, size=50)
+    words += " --covariance plain"
     found = said(run, words)
     assert list(found["epsilon"]) == ["Theorem 3.1", "Theorem D", "Theorem E"] and found["least"] == "Theorem E"
     assert found["epsilon"]["Theorem E"] == released_epsilon(10**8, 1e-6, 4, 0.02, size=50)
     assert found["epsilon"]["Theorem E"] < found["epsilon"]["Theorem D"] <= found["epsilon"]["Theorem 3.1"]
     bounded = said(run, f"{words} --neighbours bounded")
-    assert list(bounded["epsilon"]) == ["Theorem 3.2", "Theorem A", "Theorem B"] and bounded["least"] == "Theorem B"
+    assert list(bounded["epsilon"]) == ["Theorem 3.2", "Theorem A", "Theorem B", "Theorem G", "Theorem G'"]
+    assert bounded["least"] == "Theorem G'"
     all_of_them = said(run, words.replace("--made 50", "--made 100000000"))["epsilon"]["Theorem D"]
     assert (
         said(run, words.replace(" --made 50", ""))["epsilon"]["Theorem D"]
         == all_of_them
         > found["epsilon"]["Theorem D"]
     )
+
+
+@pytest.mark.slow
+def test_the_command_lists_the_theorems_of_the_register_that_cover_a_case(run):
+    """On random settings: all of them, in its order, with their epsilons; the reference describes each function."""
+    rng, listed = np.random.default_rng(36), set()
+    for i in range(8):
+        neighbours, covariance = [*itertools.product(("unbounded", "bounded"), ("regularised", "plain"))][i % 4]
+        n, d, sigma = int(10 ** rng.uniform(4, 9)), int(rng.integers(1, 9)), float(10 ** rng.uniform(-2, -0.1))
+        delta, made = float(10 ** rng.uniform(-10, -3)), int(10 ** rng.uniform(1.7, 3))
+        words = f"epsilon gaussian-synthesis --records {n} --attributes {d} --sigma {sigma!r} --delta {delta!r} --made {made}"
+        found = said(run, f"{words} --neighbours {neighbours} --covariance {covariance}")["epsilon"]
+        covered = [each for each in THEOREMS if each.neighbours == neighbours and covariance in each.covariance]
+        assert list(found) == [each.name for each in covered]
+        for each in covered:
+            epsilon = each.epsilon(n, delta, d, sigma, size=made)
+            assert found[each.name] == (epsilon if math.isfinite(epsilon) else None), (each.name, words)
+        listed |= set(found)
+    assert listed == {each.name for each in THEOREMS}
+    described = set(reference.public().values())
+    for function in [each for theorem in THEOREMS for each in (theorem.renyi, theorem.exact) if each]:
+        assert f"lib.gaussian_synthesis.{function.__name__}" in described
+
+
+def test_few_public_records_have_the_cost_of_theorem_g(run):
+    """The command said 319.2 while it did not know Theorem G."""
+    words = "epsilon gaussian-synthesis --records 2500 --attributes 6 --sigma 0.01 --delta 1e-5 --made 1 --neighbours bounded"
+    found = said(run, words)
+    assert found["least"] == "Theorem G" and f"{found['epsilon']['Theorem G']:.2f}" == "11.42"
+    plain = said(run, f"{words} --covariance plain")
+    assert plain["least"] == "Theorem G'" and plain["epsilon"]["Theorem G'"] < found["epsilon"]["Theorem G"]
 
 
 def test_a_cost_without_limit_is_null_in_json_and_inf_in_words(run):
