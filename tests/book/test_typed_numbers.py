@@ -115,6 +115,7 @@ ALLOWED = {
     "notebooks/miura2022/02_figures_tables.ipynb": {"At ten million": "a setting of the ledger, in words"},
     "notebooks/miura2022/03_beyond.ipynb": {"of ten million records": "a setting of the ledger, in words"},
     "notebooks/miura2022/04_adult.ipynb": {"Adult's training part, 32,561": "the number of public records"},
+    "notebooks/miura2022/05_guarantee.ipynb": {"of ten million records": "a setting of the chapter, in words"},
     "notebooks/miura2025/04_beyond.ipynb": {
         "From $\\varepsilon = 0.3$ to 10": "settings of the kept study",
     },

@@ -21,6 +21,7 @@ CHAPTERS = {
     "miura2025/03_budget": {"epsilons": [1.0], "trials": 2, "points": 0},
     "miura2025/04_beyond": {"epsilons": [1.0], "trials": 2},
     "miura2022/04_adult": {"sigma": 0.1, "sizes": [10], "trials": 1000, "audit_n": 3200},
+    "miura2022/05_guarantee": {"checked": 30, "searches": 2, "releases": 2},
 }
 SCHEMA = """\
 attributes:
