@@ -1,4 +1,4 @@
-(* There are such data sets: what Theorems 3.1, 3.2, A, B, C, D and G ask of data holds of some, in each dimension and for each order.
+(* The theorems of Gaussian synthesis can be applied: in each dimension and for each order there are data that satisfy their hypotheses.
 
    The data are the unit vectors of all axes and their opposites, m of each, in a space of j + 1 dimensions. Their covariance is
    1 / (j + 1) times the identity, and a record more at most halves it. *)
@@ -44,6 +44,12 @@ Proof using alpha1 t4 many.
   assert (B : 4 * alpha * t * n < n * n) by (apply Rmult_lt_compat_r; lra). assert (C : 0 < n * t) by nra. assert (E : 0 < n * alpha) by nra.
   assert (F : 0 < n * n) by nra. lra.
 Qed.
+
+Lemma room_H : (alpha - 1) * n * t < (n + 1) ^ 2.
+Proof using alpha1 t4 many.
+  assert (H := at_n). assert (B : 4 * alpha * t * n < n * n) by (apply Rmult_lt_compat_r; lra). assert (C : 0 < n * t) by nra.
+  assert (F : 0 < n * n) by nra. lra.
+Qed.
 End Numbers.
 
 Lemma beyond (r : R) : (0 < r -> exists m, r < INR m)%R.
@@ -60,7 +66,7 @@ Qed.
 
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From mathcomp Require Import Rstruct.
-From Compendium Require Import Forms Data Update Theorem31 PublicN TheoremD.
+From Compendium Require Import Forms Data Update Theorem31 PublicN TheoremD TheoremH.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Delimit Scope R_scope with coqR.
@@ -139,6 +145,22 @@ End Axes.
 
 Section Exist.
 Variables (j : nat) (alpha : R).
+
+(* Private n, what Theorems 3.1, D and H and Lemma C ask for: D' is D and one more record, both are in D_sigma, and the order is not too large. *)
+Definition private_hypotheses (D D' : seq 'cV[R]_j.+1) (sigma : R) : Prop :=
+  let n := INR (size D) in let d := INR j.+1 in
+  (0 < size D)%N /\ one_more D D' /\ (0 < sigma <= 1)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
+  (alpha < n + 1)%coqR /\ (alpha < n ^ 2 / (Formulas.tau d sigma * (n + 1) - n))%coqR /\
+  (n * (alpha - 1) * Formulas.largest_radius d sigma < (n + 1) * (n + alpha))%coqR /\
+  ((alpha - 1) * n * Formulas.tau d sigma < (n + 1) ^ 2)%coqR.
+
+(* Public n, what Theorems 3.2, A, B and G ask for: D and D' differ in one record, both are in D_sigma, and the order is not too large. Their
+   means differ, so that the divergence is not 0. *)
+Definition public_hypotheses (D D' : seq 'cV[R]_j.+1) (sigma : R) : Prop :=
+  let n := INR (size D) in let kappa := ((n - 1) * Formulas.tau (INR j.+1) sigma / n ^ 2)%coqR in
+  (1 < size D)%N /\ one_replaced D D' /\ mean D <> mean D' /\ (0 < sigma)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
+  (alpha * kappa < 1)%coqR /\ (alpha * (kappa / (1 + kappa)) < 1)%coqR.
+
 Hypothesis alpha1 : (1 < alpha)%coqR.
 Let d : R := INR j.+1.
 Let sigma : R := (/ (2 * d))%coqR.
@@ -166,17 +188,12 @@ split=> //; apply: Rlt_le_trans H _; apply: le_INR; apply/ssrnat.leP; rewrite sp
 by rewrite -{1}[m]muln1 leq_mul2l muln_gt0 /= orbT.
 Qed.
 
-(* Private n: for each order alpha there are data sets as Theorems 3.1 and D and Lemma C ask for: D, and D' with one record more, both in D_sigma. *)
-Theorem private_data_exist : exists (D D' : seq 'cV[R]_j.+1) (sigma : R),
-  let n := INR (size D) in let d := INR j.+1 in
-  (0 < size D)%N /\ one_more D D' /\ (0 < sigma <= 1)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
-  (alpha < n + 1)%coqR /\ (alpha < n ^ 2 / (Formulas.tau d sigma * (n + 1) - n))%coqR /\
-  (n * (alpha - 1) * Formulas.largest_radius d sigma < (n + 1) * (n + alpha))%coqR.
+Lemma private_data : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), private_hypotheses D D' sigma.
 Proof.
 have [m [m0 many]] := enough; set D := spread_out j m in many *; have H1 := d1; have H4 := t4.
 have tD := @spread_out_table j m; have [cx _] := axis_cube (ord0 : 'I_j.+1).
 have tx : table (axis ord0 :: D) by move=> x; rewrite inE => /orP[/eqP->|/tD].
-exists D, (axis ord0 :: D), sigma; cbv zeta; rewrite -/d -/t; split; first by rewrite spread_out_size !muln_gt0 m0.
+exists D, (axis ord0 :: D), sigma; rewrite /private_hypotheses -/d -/t; split; first by rewrite spread_out_size !muln_gt0 m0.
 split; first by exists (axis ord0).
 split; first exact: sigma_range.
 have fD : floor (cov D) sigma.
@@ -187,21 +204,17 @@ have fD' : floor (cov (axis ord0 :: D)) sigma by rewrite sigmaE; apply: spread_o
 split; first exact: conj tx fD'.
 split; first exact: (order_added _ _ _ alpha1 H4 many).
 split; first exact: (order_removed _ _ _ alpha1 H4 many).
+split; last exact: (room_H _ _ _ alpha1 H4 many).
 apply: (room_removed _ _ _ alpha1 H4 many); apply: radius_tau; [lra|exact: sigma_range].
 Qed.
 
-(* Public n: for each order alpha there are data sets as Theorems 3.2, A, B and G ask for: D and D' differ in one record, both in D_sigma, and
-   their means differ. *)
-Theorem public_data_exist : exists (D D' : seq 'cV[R]_j.+1) (sigma : R),
-  let n := INR (size D) in let kappa := ((n - 1) * Formulas.tau (INR j.+1) sigma / n ^ 2)%coqR in
-  (1 < size D)%N /\ one_replaced D D' /\ mean D <> mean D' /\ (0 < sigma)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
-  (alpha * kappa < 1)%coqR /\ (alpha * (kappa / (1 + kappa)) < 1)%coqR.
+Lemma public_data : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), public_hypotheses D D' sigma.
 Proof.
 have [m [m0 many]] := enough; set E := spread_out j m in many *; have H1 := d1; have H4 := t4.
 have tE' := @spread_out_table j m; have [cx cy] := axis_cube (ord0 : 'I_j.+1).
 have E0 : (0 < size E)%N by rewrite spread_out_size !muln_gt0 m0.
 have more : (4 * alpha * t < INR (size (axis ord0 :: E)))%coqR by rewrite [size _]/= S_INR; lra.
-exists (axis ord0 :: E), (- axis ord0 :: E), sigma; cbv zeta; rewrite -/d -/t; split; first by [].
+exists (axis ord0 :: E), (- axis ord0 :: E), sigma; rewrite /public_hypotheses -/d -/t; split; first by [].
 split; first by exists (axis ord0), (- axis ord0), E.
 split.
   move=> e; have := mean_replaced (axis ord0) (- axis ord0) E0; rewrite e subrr => /esym/eqP; rewrite scaler_eq0 => /orP[].
@@ -213,25 +226,38 @@ split; first by split; [move=> x; rewrite inE => /orP[/eqP->|/tE']|rewrite sigma
 by split; [exact: (order_replaced _ _ _ alpha1 H4 more)|exact: (order_both _ _ _ alpha1 H4 more)].
 Qed.
 
-(* Private n: Theorems 3.1 and D can be applied to such data sets. *)
-Theorem private_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
-  (divergence alpha D D' <= Formulas.eps_unbounded n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D' D <= Formulas.eps_unbounded_tight n alpha (INR j.+1) sigma)%coqR.
+(* Private n, for each order alpha and each dimension: there are data sets D and D' that satisfy all hypotheses of Theorems 3.1, D and H and
+   of Lemma C, and of which the theorems then say this. *)
+Theorem private_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), private_hypotheses D D' sigma /\
+  let n := INR (size D) in let d := INR j.+1 in
+  (finite alpha D D' /\ divergence alpha D D' <= Formulas.eps_unbounded n alpha d sigma)%coqR /\
+  (finite alpha D' D /\ divergence alpha D' D <= Formulas.eps_unbounded n alpha d sigma)%coqR /\
+  (forall x, cube x -> distance D x <= Formulas.largest_radius d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_unbounded_tight n alpha d sigma)%coqR /\
+  (divergence alpha D' D <= Formulas.eps_unbounded_tight n alpha d sigma)%coqR /\
+  (released_finite alpha sigma D D' /\ released_divergence alpha sigma D D' <= Formulas.eps_H_added n alpha d (Formulas.tau d sigma))%coqR /\
+  (released_finite alpha sigma D' D /\ released_divergence alpha sigma D' D <= Formulas.eps_H_removed n alpha d (Formulas.tau d sigma))%coqR.
 Proof.
-have [D [D' [s [some [near [s1 [iD [iD' [a1 [a2 a3]]]]]]]]]] := private_data_exist; exists D, D', s; have [inside _] := iD'.
-have [[_ h1] _] := theorem_3_1 some near inside s1 alpha1 iD iD' a2.
-by have [_ [_ h2]] := theorem_D some near inside (proj1 s1) alpha1 iD a1 a3.
+have [D [D' [s h]]] := private_data; exists D, D', s; split=> //.
+have [some [near [s1 [iD [iD' [a1 [a2 [a3 a4]]]]]]]] := h; have [inside _] := iD'; have [s0 _] := s1.
+have [h1 h2] := theorem_3_1 some near inside s1 alpha1 iD iD' a2; split=> //; split=> //.
+split; first by move=> x cx; apply: lemma_C.
+have [[_ h3] [_ h4]] := theorem_D some near inside s0 alpha1 iD a1 a3; split=> //; split=> //.
+by split; [apply: theorem_H_added|apply: theorem_H_removed].
 Qed.
 
-(* Public n: Theorems 3.2, A, B and G can be applied to such data sets. *)
-Theorem public_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
-  (divergence alpha D D' <= Formulas.eps_bounded n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D D' <= Formulas.eps_bounded_tight n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D D' <= Formulas.eps_bounded_joint n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D D' <= Formulas.eps_bounded_both n alpha (INR j.+1) sigma)%coqR.
+(* Public n, for each order alpha and each dimension: there are data sets D and D' that satisfy all hypotheses of Theorems 3.2, A, B and G, and
+   of which the theorems then say this. *)
+Theorem public_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), public_hypotheses D D' sigma /\
+  finite alpha D D' /\ let n := INR (size D) in let d := INR j.+1 in
+  (divergence alpha D D' <= Formulas.eps_bounded n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_tight n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_joint n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_both n alpha d sigma)%coqR.
 Proof.
-have [D [D' [s [two [near [_ [s0 [[tD fD] [[tD' fD'] [a1 a2]]]]]]]]]] := public_data_exist; exists D, D', s.
-have [_ h1] := theorem_3_2 two near tD tD' s0 alpha1 fD a1; have [_ h2] := theorem_A two near tD tD' s0 alpha1 fD a1.
+have [D [D' [s h]]] := public_data; exists D, D', s; split=> //.
+have [two [near [_ [s0 [[tD fD] [[tD' fD'] [a1 a2]]]]]]] := h.
+have [f h1] := theorem_3_2 two near tD tD' s0 alpha1 fD a1; have [_ h2] := theorem_A two near tD tD' s0 alpha1 fD a1.
 by have [_ h3] := theorem_B two near tD tD' s0 alpha1 fD a1; have [_ h4] := theorem_G two near tD tD' s0 alpha1 fD fD' a2.
 Qed.
 End Exist.

@@ -66,6 +66,19 @@ Definition div_removed (n alpha d r : R) : R :=
 Definition eps_unbounded_tight (n alpha d sigma : R) : R :=
   Rmax (Rmax (div_added n alpha d 0) (div_added n alpha d (largest_radius d sigma))) (div_removed n alpha d (largest_radius d sigma)).
 
+(* Theorem H, a record added: the source's divergence, n records against n + 1. *)
+Definition eps_H_added (n alpha d tau : R) : R :=
+  alpha / 2 * (tau / ((n + 1) ^ 2 + alpha * n * tau)) + (psi alpha (n * tau / (n + 1) ^ 2) + d * psi alpha (- 1 / (n + 1))) / 2.
+
+(* Theorem H, a record removed: n + 1 records against n. *)
+Definition eps_H_removed (n alpha d tau : R) : R :=
+  alpha / 2 * (tau / ((n + 1) ^ 2 - (alpha - 1) * n * tau))
+  + (psi alpha (- (n * tau) / ((n + 1) ^ 2 + n * tau)) + d * psi alpha (1 / n)) / 2.
+
+(* Theorem H: both directions. *)
+Definition eps_H (n alpha d sigma : R) : R :=
+  Rmax (eps_H_added n alpha d (tau d sigma)) (eps_H_removed n alpha d (tau d sigma)).
+
 (* The whole release of n records. *)
 Definition whole (n eps : R) : R := n * eps.
 (* (alpha, eps)-RDP converted to the epsilon at delta, by Mironov's conversion, which the document uses. *)

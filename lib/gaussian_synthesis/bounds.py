@@ -326,6 +326,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
 
     The bound falls as n grows; `releases` says why.
+    Coq checks this, except for rounding: `theorem_H` and `H_falls` in proofs/.
     Source: Theorem H, our own; `regularised_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
