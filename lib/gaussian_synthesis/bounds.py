@@ -192,6 +192,7 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e + M h, which is
     (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds all eigenvalues.
     In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
+    Coq checks this, except for rounding: `theorem_G_centred` and `centred_falls` in proofs/.
     Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_centred

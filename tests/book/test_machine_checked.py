@@ -37,6 +37,7 @@ from lib.accounting.divergence import psi
 from lib.gaussian_synthesis import (
     bounded_epsilon,
     bounded_epsilon_both,
+    bounded_epsilon_centred,
     bounded_epsilon_joint,
     bounded_epsilon_tight,
     bounds,
@@ -581,6 +582,7 @@ BOUNDS = {
     "eps_bounded_tight": bounded_epsilon_tight,
     "eps_bounded_joint": bounded_epsilon_joint,
     "eps_bounded_both": bounded_epsilon_both,
+    "eps_bounded_centred": bounded_epsilon_centred,
     "eps_unbounded_tight": unbounded_epsilon_tight,
 }
 
@@ -591,12 +593,15 @@ BOUNDS = {
     "theorem_A",
     "theorem_B",
     "theorem_G",
+    "theorem_G_centred",
     "theorem_D",
     "unbounded_falls",
     "tight_falls",
     "joint_falls",
     "both_falls",
     "bounded_falls",
+    "centred_falls",
+    "unbounded_tight_falls",
 )
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_epsilons_are_libs(name):
@@ -885,7 +890,7 @@ def test_a_change_in_a_statement_fails(small, tmp_path, was, becomes):
         check.build(texts | {"RandomizedResponse.v": file.replace(was, becomes, 1)}, tmp_path / "planted")
 
 
-SCALARS = ("Formulas.v", "Psi.v", "Scalars.v", "Spread.v", "Distance.v", "Growth.v")
+SCALARS = ("Formulas.v", "Psi.v", "Scalars.v", "Spread.v", "Distance.v", "Growth.v", "Peak.v", "Falls.v")
 
 
 @pytest.fixture(scope="module")
@@ -910,6 +915,9 @@ def scalars(tmp_path_factory):
         ("Spread.v", "<= psi a (- kappa).", "<= psi a kappa."),  # Theorem B's step
         ("Spread.v", "Rmax (psi a (- (kappa / (1 + kappa))))", "Rmax (psi a (- kappa / 2))"),  # Theorem G's
         ("Growth.v", "2 <= n < m", "1 <= n < m"),
+        ("Falls.v", "1 < R -> 2 * R <= (n + 1) * (R - 1) ->", "1 < R -> R <= (n + 1) * (R - 1) ->"),
+        ("Falls.v", "Theorem centred_falls n n' alpha d sigma : 2 <= n < n'", "Theorem centred_falls n n' alpha d sigma : 1 <= n < n'"),
+        ("Formulas.v", "tau / ((n + 1) ^ 2 - (alpha - 1) * n * tau))", "tau / ((n + 1) ^ 2 - (alpha - 1) * n ^ 2 * tau))"),  # Theorem H
         ("Growth.v", "eps_unbounded m a d sigma < eps_unbounded n a d sigma", "m * eps_unbounded m a d sigma < eps_unbounded n a d sigma"),
     ],
 )  # fmt: skip
@@ -917,7 +925,7 @@ def test_a_change_in_a_bound_fails(scalars, tmp_path, file, was, becomes):
     texts, folder = scalars
     shutil.copytree(folder, tmp_path / "planted")
     assert was in texts[file]
-    with pytest.raises(check.Failed, match=r"(Spread|Distance|Growth)\.v"):
+    with pytest.raises(check.Failed, match=r"(Spread|Distance|Growth|Falls)\.v"):
         check.build(texts | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
 
 
@@ -935,6 +943,7 @@ MATRICES = (
     "Records.v",
     "TheoremH.v",
     "Attained.v",
+    "Centred.v",
 )
 
 
@@ -964,13 +973,16 @@ def matrices(scalars, tmp_path_factory):
         ("TheoremH.v", "Formulas.eps_H_added n alpha (INR d) (Formulas.tau (INR d) sigma)", "Formulas.eps_H_added n alpha (INR d) (Formulas.tau (INR d) sigma / 2)"),
         ("TheoremH.v", "<= INR m * Formulas.eps_H n alpha (INR d) sigma", "<= Formulas.eps_H n alpha (INR d) sigma"),
         ("Attained.v", "Formulas.psi alpha (- 1 / (n + 1)) / 2", "Formulas.psi alpha (- 1 / (n + 1))"),
+        ("Centred.v", "<= Formulas.eps_bounded_centred n alpha d sigma)", "<= Formulas.eps_bounded_centred (n + 1) alpha d sigma)"),
     ],
 )  # fmt: skip
 def test_a_change_in_a_theorem_of_data_sets_fails(matrices, tmp_path, file, was, becomes):
     texts, folder = matrices
     shutil.copytree(folder, tmp_path / "planted")
     assert was in texts[file]
-    needed = [name for name in MATRICES[: MATRICES.index(file) + 1] if name == file or name != "PublicN.v"]
+    needed = MATRICES[: MATRICES.index(file) + 1]
+    if file in MATRICES[7:-1]:
+        needed = [name for name in needed if name != "PublicN.v"]  # which these do not need
     listed = {"_CoqProject": "-Q . Compendium\n" + "\n".join((*SCALARS, *needed))}
     with pytest.raises(check.Failed, match=file.replace(".", r"\.")):
         check.build(texts | listed | {file: texts[file].replace(was, becomes, 1)}, tmp_path / "planted")
