@@ -1,9 +1,9 @@
-(* There are such data sets: what Theorems 3.1, 3.2, A, B, C, D and G ask of data holds of some, in each dimension and for each order.
+(* The theorems of Gaussian synthesis can be applied: in each dimension and for each order there are data that satisfy their hypotheses.
 
    The data are the unit vectors of all axes and their opposites, m of each, in a space of j + 1 dimensions. Their covariance is
    1 / (j + 1) times the identity, and a record more at most halves it. *)
 From Coq Require Import Reals Lra ZArith.
-From Compendium Require Formulas.
+From Compendium Require Formulas Peak Falls.
 
 (* What n records must be for the conditions on alpha: more than 4 alpha tau. *)
 Section Numbers.
@@ -44,7 +44,33 @@ Proof using alpha1 t4 many.
   assert (B : 4 * alpha * t * n < n * n) by (apply Rmult_lt_compat_r; lra). assert (C : 0 < n * t) by nra. assert (E : 0 < n * alpha) by nra.
   assert (F : 0 < n * n) by nra. lra.
 Qed.
+
+Lemma order_centred k : 0 < k <= (n - 1) * t / n ^ 2 -> alpha * (k / (1 + k)) < 1.
+Proof using alpha1 t4 many.
+  intros [k0 kk]. assert (S := order_replaced). assert (alpha * k <= alpha * ((n - 1) * t / n ^ 2)) by (apply Rmult_le_compat_l; lra).
+  apply (Rmult_lt_reg_r (1 + k)); [lra|]. unfold Rdiv. rewrite !Rmult_assoc, Rinv_l, Rmult_1_r by lra. lra.
+Qed.
+
+Lemma room_H : (alpha - 1) * n * t < (n + 1) ^ 2.
+Proof using alpha1 t4 many.
+  assert (H := at_n). assert (B : 4 * alpha * t * n < n * n) by (apply Rmult_lt_compat_r; lra). assert (C : 0 < n * t) by nra.
+  assert (F : 0 < n * n) by nra. lra.
+Qed.
 End Numbers.
+
+(* kappa of Theorem G' is not larger than that of Theorem G. *)
+Lemma kappa_centred_range (n d s : R) : (2 <= n -> 0 < d -> 0 < s -> 0 < Formulas.kappa_centred n d s <= (n - 1) * Formulas.tau d s / n ^ 2)%R.
+Proof.
+  intros n2 d0 s0. assert (C := Falls.common_range n s n2). assert (G := Falls.radius_grows 2 (1 + Formulas.common_mean n s) ltac:(lra) ltac:(lra)).
+  replace ((2 - 2) ^ 2 / 2)%R with 0%R in G by field. rewrite Rminus_0_r, sqrt_1 in G.
+  unfold Formulas.kappa_centred. replace (1 - Formulas.common_mean n s)%R with (2 - (1 + Formulas.common_mean n s))%R by ring.
+  assert (P := Peak.curvature (1 + Formulas.common_mean n s) ltac:(lra)). set (M := (1 + Formulas.common_mean n s)%R) in *.
+  assert (g : (0 < M ^ 2 / sqrt (1 - (2 - M) ^ 2 / 2))%R) by (apply Rdiv_lt_0_compat; [apply pow_lt; lra|apply sqrt_lt_R0; lra]).
+  assert (u : (0 < (n - 1) / n ^ 2 * (d / s))%R) by (apply Rmult_lt_0_compat; apply Rdiv_lt_0_compat; try lra; apply pow_lt; lra).
+  set (x := ((n - 1) / n ^ 2 * (d / s))%R) in *. replace (x * M ^ 2 / sqrt (1 - (2 - M) ^ 2 / 2))%R with (x * (M ^ 2 / sqrt (1 - (2 - M) ^ 2 / 2)))%R by (unfold Rdiv; ring).
+  split; [now apply Rmult_lt_0_compat|]. apply Rle_trans with (x * 4)%R; [apply Rmult_le_compat_l; lra|].
+  apply Req_le. unfold x, Formulas.tau. field. lra.
+Qed.
 
 Lemma beyond (r : R) : (0 < r -> exists m, r < INR m)%R.
 Proof.
@@ -60,7 +86,7 @@ Qed.
 
 From mathcomp Require Import all_ssreflect all_algebra ring.
 From mathcomp Require Import Rstruct.
-From Compendium Require Import Forms Data Update Theorem31 PublicN TheoremD.
+From Compendium Require Import Forms Data Update Theorem31 PublicN TheoremD TheoremH Centred.
 Set Implicit Arguments. Unset Strict Implicit. Unset Printing Implicit Defensive.
 Import GRing.Theory Num.Theory Order.TTheory.
 Delimit Scope R_scope with coqR.
@@ -139,6 +165,23 @@ End Axes.
 
 Section Exist.
 Variables (j : nat) (alpha : R).
+
+(* Private n, what Theorems 3.1, D and H and Lemma C ask for: D' is D and one more record, both are in D_sigma, and the order is not too large. *)
+Definition private_hypotheses (D D' : seq 'cV[R]_j.+1) (sigma : R) : Prop :=
+  let n := INR (size D) in let d := INR j.+1 in
+  (0 < size D)%N /\ one_more D D' /\ (0 < sigma <= 1)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
+  (alpha < n + 1)%coqR /\ (alpha < n ^ 2 / (Formulas.tau d sigma * (n + 1) - n))%coqR /\
+  (n * (alpha - 1) * Formulas.largest_radius d sigma < (n + 1) * (n + alpha))%coqR /\
+  ((alpha - 1) * n * Formulas.tau d sigma < (n + 1) ^ 2)%coqR.
+
+(* Public n, what Theorems 3.2, A, B, G and G' ask for: D and D' differ in one record, both are in D_sigma, and the order is not too large. Their
+   means differ, so that the divergence is not 0. *)
+Definition public_hypotheses (D D' : seq 'cV[R]_j.+1) (sigma : R) : Prop :=
+  let n := INR (size D) in let kappa := ((n - 1) * Formulas.tau (INR j.+1) sigma / n ^ 2)%coqR in
+  (1 < size D)%N /\ one_replaced D D' /\ mean D <> mean D' /\ (0 < sigma)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
+  (alpha * kappa < 1)%coqR /\ (alpha * (kappa / (1 + kappa)) < 1)%coqR /\
+  (alpha * (Formulas.kappa_centred n (INR j.+1) sigma / (1 + Formulas.kappa_centred n (INR j.+1) sigma)) < 1)%coqR.
+
 Hypothesis alpha1 : (1 < alpha)%coqR.
 Let d : R := INR j.+1.
 Let sigma : R := (/ (2 * d))%coqR.
@@ -166,17 +209,12 @@ split=> //; apply: Rlt_le_trans H _; apply: le_INR; apply/ssrnat.leP; rewrite sp
 by rewrite -{1}[m]muln1 leq_mul2l muln_gt0 /= orbT.
 Qed.
 
-(* Private n: for each order alpha there are data sets as Theorems 3.1 and D and Lemma C ask for: D, and D' with one record more, both in D_sigma. *)
-Theorem private_data_exist : exists (D D' : seq 'cV[R]_j.+1) (sigma : R),
-  let n := INR (size D) in let d := INR j.+1 in
-  (0 < size D)%N /\ one_more D D' /\ (0 < sigma <= 1)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
-  (alpha < n + 1)%coqR /\ (alpha < n ^ 2 / (Formulas.tau d sigma * (n + 1) - n))%coqR /\
-  (n * (alpha - 1) * Formulas.largest_radius d sigma < (n + 1) * (n + alpha))%coqR.
+Lemma private_data : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), private_hypotheses D D' sigma.
 Proof.
 have [m [m0 many]] := enough; set D := spread_out j m in many *; have H1 := d1; have H4 := t4.
 have tD := @spread_out_table j m; have [cx _] := axis_cube (ord0 : 'I_j.+1).
 have tx : table (axis ord0 :: D) by move=> x; rewrite inE => /orP[/eqP->|/tD].
-exists D, (axis ord0 :: D), sigma; cbv zeta; rewrite -/d -/t; split; first by rewrite spread_out_size !muln_gt0 m0.
+exists D, (axis ord0 :: D), sigma; rewrite /private_hypotheses -/d -/t; split; first by rewrite spread_out_size !muln_gt0 m0.
 split; first by exists (axis ord0).
 split; first exact: sigma_range.
 have fD : floor (cov D) sigma.
@@ -187,21 +225,17 @@ have fD' : floor (cov (axis ord0 :: D)) sigma by rewrite sigmaE; apply: spread_o
 split; first exact: conj tx fD'.
 split; first exact: (order_added _ _ _ alpha1 H4 many).
 split; first exact: (order_removed _ _ _ alpha1 H4 many).
+split; last exact: (room_H _ _ _ alpha1 H4 many).
 apply: (room_removed _ _ _ alpha1 H4 many); apply: radius_tau; [lra|exact: sigma_range].
 Qed.
 
-(* Public n: for each order alpha there are data sets as Theorems 3.2, A, B and G ask for: D and D' differ in one record, both in D_sigma, and
-   their means differ. *)
-Theorem public_data_exist : exists (D D' : seq 'cV[R]_j.+1) (sigma : R),
-  let n := INR (size D) in let kappa := ((n - 1) * Formulas.tau (INR j.+1) sigma / n ^ 2)%coqR in
-  (1 < size D)%N /\ one_replaced D D' /\ mean D <> mean D' /\ (0 < sigma)%coqR /\ in_D_sigma sigma D /\ in_D_sigma sigma D' /\
-  (alpha * kappa < 1)%coqR /\ (alpha * (kappa / (1 + kappa)) < 1)%coqR.
+Lemma public_data : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), public_hypotheses D D' sigma.
 Proof.
 have [m [m0 many]] := enough; set E := spread_out j m in many *; have H1 := d1; have H4 := t4.
 have tE' := @spread_out_table j m; have [cx cy] := axis_cube (ord0 : 'I_j.+1).
 have E0 : (0 < size E)%N by rewrite spread_out_size !muln_gt0 m0.
 have more : (4 * alpha * t < INR (size (axis ord0 :: E)))%coqR by rewrite [size _]/= S_INR; lra.
-exists (axis ord0 :: E), (- axis ord0 :: E), sigma; cbv zeta; rewrite -/d -/t; split; first by [].
+exists (axis ord0 :: E), (- axis ord0 :: E), sigma; rewrite /public_hypotheses -/d -/t; split; first by [].
 split; first by exists (axis ord0), (- axis ord0), E.
 split.
   move=> e; have := mean_replaced (axis ord0) (- axis ord0) E0; rewrite e subrr => /esym/eqP; rewrite scaler_eq0 => /orP[].
@@ -210,28 +244,46 @@ split.
 split; first by case: sigma_range.
 split; first by split; [move=> x; rewrite inE => /orP[/eqP->|/tE']|rewrite sigmaE; exact: spread_out_more].
 split; first by split; [move=> x; rewrite inE => /orP[/eqP->|/tE']|rewrite sigmaE; exact: spread_out_more].
-by split; [exact: (order_replaced _ _ _ alpha1 H4 more)|exact: (order_both _ _ _ alpha1 H4 more)].
+split; first exact: (order_replaced _ _ _ alpha1 H4 more).
+split; first exact: (order_both _ _ _ alpha1 H4 more).
+have n2 := at_n _ _ _ alpha1 H4 more; have [s1 _] := sigma_range.
+apply: (order_centred _ _ _ alpha1 H4 more); rewrite -/d /t; apply: kappa_centred_range => //; [lra|have := d1; lra].
 Qed.
 
-(* Private n: Theorems 3.1 and D can be applied to such data sets. *)
-Theorem private_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
-  (divergence alpha D D' <= Formulas.eps_unbounded n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D' D <= Formulas.eps_unbounded_tight n alpha (INR j.+1) sigma)%coqR.
+(* Private n, for each order alpha and each dimension: there are data sets D and D' that satisfy all hypotheses of Theorems 3.1, D and H and
+   of Lemma C, and of which the theorems then say this. *)
+Theorem private_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), private_hypotheses D D' sigma /\
+  let n := INR (size D) in let d := INR j.+1 in
+  (finite alpha D D' /\ divergence alpha D D' <= Formulas.eps_unbounded n alpha d sigma)%coqR /\
+  (finite alpha D' D /\ divergence alpha D' D <= Formulas.eps_unbounded n alpha d sigma)%coqR /\
+  (forall x, cube x -> distance D x <= Formulas.largest_radius d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_unbounded_tight n alpha d sigma)%coqR /\
+  (divergence alpha D' D <= Formulas.eps_unbounded_tight n alpha d sigma)%coqR /\
+  (released_finite alpha sigma D D' /\ released_divergence alpha sigma D D' <= Formulas.eps_H_added n alpha d (Formulas.tau d sigma))%coqR /\
+  (released_finite alpha sigma D' D /\ released_divergence alpha sigma D' D <= Formulas.eps_H_removed n alpha d (Formulas.tau d sigma))%coqR.
 Proof.
-have [D [D' [s [some [near [s1 [iD [iD' [a1 [a2 a3]]]]]]]]]] := private_data_exist; exists D, D', s; have [inside _] := iD'.
-have [[_ h1] _] := theorem_3_1 some near inside s1 alpha1 iD iD' a2.
-by have [_ [_ h2]] := theorem_D some near inside (proj1 s1) alpha1 iD a1 a3.
+have [D [D' [s h]]] := private_data; exists D, D', s; split=> //.
+have [some [near [s1 [iD [iD' [a1 [a2 [a3 a4]]]]]]]] := h; have [inside _] := iD'; have [s0 _] := s1.
+have [h1 h2] := theorem_3_1 some near inside s1 alpha1 iD iD' a2; split=> //; split=> //.
+split; first by move=> x cx; apply: lemma_C.
+have [[_ h3] [_ h4]] := theorem_D some near inside s0 alpha1 iD a1 a3; split=> //; split=> //.
+by split; [apply: theorem_H_added|apply: theorem_H_removed].
 Qed.
 
-(* Public n: Theorems 3.2, A, B and G can be applied to such data sets. *)
-Theorem public_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), let n := INR (size D) in
-  (divergence alpha D D' <= Formulas.eps_bounded n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D D' <= Formulas.eps_bounded_tight n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D D' <= Formulas.eps_bounded_joint n alpha (INR j.+1) sigma)%coqR /\
-  (divergence alpha D D' <= Formulas.eps_bounded_both n alpha (INR j.+1) sigma)%coqR.
+(* Public n, for each order alpha and each dimension: there are data sets D and D' that satisfy all hypotheses of Theorems 3.2, A, B, G and G',
+   and of which the theorems then say this. *)
+Theorem public_theorems_apply : exists (D D' : seq 'cV[R]_j.+1) (sigma : R), public_hypotheses D D' sigma /\
+  finite alpha D D' /\ let n := INR (size D) in let d := INR j.+1 in
+  (divergence alpha D D' <= Formulas.eps_bounded n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_tight n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_joint n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_both n alpha d sigma)%coqR /\
+  (divergence alpha D D' <= Formulas.eps_bounded_centred n alpha d sigma)%coqR.
 Proof.
-have [D [D' [s [two [near [_ [s0 [[tD fD] [[tD' fD'] [a1 a2]]]]]]]]]] := public_data_exist; exists D, D', s.
-have [_ h1] := theorem_3_2 two near tD tD' s0 alpha1 fD a1; have [_ h2] := theorem_A two near tD tD' s0 alpha1 fD a1.
-by have [_ h3] := theorem_B two near tD tD' s0 alpha1 fD a1; have [_ h4] := theorem_G two near tD tD' s0 alpha1 fD fD' a2.
+have [D [D' [s h]]] := public_data; exists D, D', s; split=> //.
+have [two [near [_ [s0 [iD [iD' [a1 [a2 a3]]]]]]]] := h; have [tD fD] := iD; have [tD' fD'] := iD'.
+have [f h1] := theorem_3_2 two near tD tD' s0 alpha1 fD a1; have [_ h2] := theorem_A two near tD tD' s0 alpha1 fD a1.
+have [_ h3] := theorem_B two near tD tD' s0 alpha1 fD a1; have [_ h4] := theorem_G two near tD tD' s0 alpha1 fD fD' a2.
+by have [_ h5] := theorem_G_centred two near s0 alpha1 iD iD' a3.
 Qed.
 End Exist.

@@ -49,6 +49,23 @@ Definition eps_bounded_both (n alpha d sigma : R) : R :=
   let q := kappa / (1 + kappa) in
   alpha / 2 * (tau d sigma / (n ^ 2 * (1 - alpha * q))) + Rmax (psi alpha (- q)) ((1 + kappa) ^ 2 * psi alpha kappa) / 2.
 
+(* Theorem G': in absolute value, no attribute's mean over the common records of two data sets in D_sigma is larger. *)
+Definition common_mean (n sigma : R) : R := Rmin 1 ((n * sqrt (1 - sigma) + 1) / (n - 1)).
+
+(* Theorem G': the largest eigenvalue of Sigma_1^-1 (Sigma_2 - Sigma_1), in absolute value. *)
+Definition kappa_centred (n d sigma : R) : R :=
+  (n - 1) / n ^ 2 * (d / sigma) * (1 + common_mean n sigma) ^ 2 / sqrt (1 - (1 - common_mean n sigma) ^ 2 / 2).
+
+(* Theorem G': the terms of means and spread together, where the two records differ most, by p per attribute on average. *)
+Definition eps_bounded_centred (n alpha d sigma : R) : R :=
+  let m := common_mean n sigma in
+  let kappa := kappa_centred n d sigma in
+  let q := kappa / (1 + kappa) in
+  let a := alpha * d / (sigma * n ^ 2 * (1 - alpha * q)) in
+  let b := Rmax (psi alpha (- q)) ((1 + kappa) ^ 2 * psi alpha kappa) / kappa ^ 2 * ((n - 1) / n ^ 2 * (d / sigma)) ^ 2 in
+  let p := Rmin 2 ((a / b + 2 * (1 + m) ^ 2) / (2 * (2 - (1 - m) ^ 2))) in
+  a * p + b * (2 * (1 + m) ^ 2 * p - (2 - (1 - m) ^ 2) * p ^ 2).
+
 (* Lemma C: the largest squared Mahalanobis distance of a record of the cube. *)
 Definition largest_radius (d sigma : R) : R := d * (1 + sqrt (1 - sigma)) ^ 2 / sigma.
 
@@ -65,6 +82,19 @@ Definition div_removed (n alpha d r : R) : R :=
 (* Theorem D: the largest of both over 0 <= r <= R. *)
 Definition eps_unbounded_tight (n alpha d sigma : R) : R :=
   Rmax (Rmax (div_added n alpha d 0) (div_added n alpha d (largest_radius d sigma))) (div_removed n alpha d (largest_radius d sigma)).
+
+(* Theorem H, a record added: the source's divergence, n records against n + 1. *)
+Definition eps_H_added (n alpha d tau : R) : R :=
+  alpha / 2 * (tau / ((n + 1) ^ 2 + alpha * n * tau)) + (psi alpha (n * tau / (n + 1) ^ 2) + d * psi alpha (- 1 / (n + 1))) / 2.
+
+(* Theorem H, a record removed: n + 1 records against n. *)
+Definition eps_H_removed (n alpha d tau : R) : R :=
+  alpha / 2 * (tau / ((n + 1) ^ 2 - (alpha - 1) * n * tau))
+  + (psi alpha (- (n * tau) / ((n + 1) ^ 2 + n * tau)) + d * psi alpha (1 / n)) / 2.
+
+(* Theorem H: both directions. *)
+Definition eps_H (n alpha d sigma : R) : R :=
+  Rmax (eps_H_added n alpha d (tau d sigma)) (eps_H_removed n alpha d (tau d sigma)).
 
 (* The whole release of n records. *)
 Definition whole (n eps : R) : R := n * eps.

@@ -40,14 +40,14 @@ Qed.
 (* --------------------------------------------------------------- the eigenvalues *)
 
 Section Spectrum.
-Variables (j : nat) (A : 'M[R]_j.+1) (u v : 'cV[R]_j.+1) (k radius sigma : R).
+Variables (j : nat) (A : 'M[R]_j.+1) (u v : 'cV[R]_j.+1) (k radius frobenius sigma : R).
 Hypotheses (s0 : (0 < sigma)%coqR) (fA : floor A sigma) (sA : sym A) (k0 : (0 <= k)%coqR).
 Hypotheses (ur : dot u u <= radius) (vr : dot v v <= radius).
-Hypothesis frob : (dot v v ^ 2 + dot u u ^ 2 - 2 * dot u v ^ 2 <= radius ^ 2)%coqR.
+Hypothesis frob : (dot v v ^ 2 + dot u u ^ 2 - 2 * dot u v ^ 2 <= frobenius)%coqR.
 Let kappa : R := (k * (radius / sigma))%coqR.
 
-(* Those of A^-1 k (v v' - u u') that are not 0: one on each side, and both together within kappa. *)
-Lemma spectrum : exists t1 t2, (0 <= t1 <= kappa)%coqR /\ (- kappa <= t2 <= 0)%coqR /\ (t1 ^ 2 + t2 ^ 2 <= kappa ^ 2)%coqR /\
+(* Those of A^-1 k (v v' - u u') that are not 0: one on each side, within kappa, and both together. *)
+Lemma spectrum : exists t1 t2, (0 <= t1 <= kappa)%coqR /\ (- kappa <= t2 <= 0)%coqR /\ (t1 ^ 2 + t2 ^ 2 <= (k / sigma) ^ 2 * frobenius)%coqR /\
   forall s, (0 <= s)%coqR -> \det (A + (s * k)%coqR *: (v *m v^T) - (s * k)%coqR *: (u *m u^T)) = ((1 + s * t1) * (1 + s * t2) * \det A)%coqR.
 Proof.
 have s0' : 0 < sigma by apply/RltP.
@@ -120,13 +120,16 @@ rewrite (mean_perm p) (cov_perm p) (mean_perm p') (cov_perm p'); repeat split.
 - by apply: cube_frobenius => //; apply: mean_cube.
 Qed.
 
+Let together : ((k / sigma) ^ 2 * (d * 4) ^ 2 = kappa ^ 2)%coqR.
+Proof. by rewrite -kappaE; field; move: s0; lra. Qed.
+
 (* Proposition 4.1 for the pair: t bounds the mixed covariance from below, t1 and t2 are the eigenvalues. *)
-Lemma closed t (u v w : 'cV[R]_j.+1) t1 t2 :
-  cov D' = cov D + k *: (v *m v^T) - k *: (u *m u^T) -> mean D - mean D' = (/ n)%coqR *: w -> dot w w <= (d * 4)%coqR ->
+Lemma closed W t (u v w : 'cV[R]_j.+1) t1 t2 :
+  cov D' = cov D + k *: (v *m v^T) - k *: (u *m u^T) -> mean D - mean D' = (/ n)%coqR *: w -> dot w w <= W ->
   floor (cov D) sigma -> (0 < t)%coqR -> floor (Sigma_alpha alpha (cov D) (cov D')) t ->
   (forall s, (0 <= s)%coqR -> \det (cov D + (s * k)%coqR *: (v *m v^T) - (s * k)%coqR *: (u *m u^T)) = ((1 + s * t1) * (1 + s * t2) * \det (cov D))%coqR) ->
   (0 < 1 + alpha * t1)%coqR -> (0 < 1 + alpha * t2)%coqR ->
-  finite alpha D D' /\ exists2 L1, (L1 <= d * 4 / (n ^ 2 * t))%coqR & (divergence alpha D D' = alpha / 2 * L1 + (Formulas.psi alpha t1 + Formulas.psi alpha t2) / 2)%coqR.
+  finite alpha D D' /\ exists2 L1, (L1 <= W / (n ^ 2 * t))%coqR & (divergence alpha D D' = alpha / 2 * L1 + (Formulas.psi alpha t1 + Formulas.psi alpha t2) / 2)%coqR.
 Proof.
 move=> eB em wr fA t0 fC detE D1 D2; have np := n1.
 have eC : Sigma_alpha alpha (cov D) (cov D') = cov D + (alpha * k)%coqR *: (v *m v^T) - (alpha * k)%coqR *: (u *m u^T).
@@ -136,7 +139,7 @@ split.
 have t0' : 0 < t by apply/RltP.
 exists (dot (mean D - mean D') (invmx (Sigma_alpha alpha (cov D) (cov D')) *m (mean D - mean D'))).
   rewrite em; set L1 : R := dot _ _.
-  have H : (L1 * t <= (/ n) ^ 2 * (d * 4))%coqR by have /RleP := mean_term t0' fC (/ n)%coqR wr; rewrite -RpowE.
+  have H : (L1 * t <= (/ n) ^ 2 * W)%coqR by have /RleP := mean_term t0' fC (/ n)%coqR wr; rewrite -RpowE.
   apply: (Rmult_le_reg_r t) => //; apply: Rle_trans H _; apply: Req_le; field; split; lra.
 rewrite -(Eigenvalues.closed_psi _ _ _ _ (\det (cov D)) alpha1 D1 D2 (det_first s0 fA (cov_sym D))).
 rewrite /divergence /renyi {2}eC detE; last lra.
@@ -189,7 +192,7 @@ Theorem theorem_B : floor (cov D) sigma -> (alpha * ((n - 1) * Formulas.tau d si
 Proof.
 move=> fA small; have [u [v [w [eB [em [ur [vr [wr frob]]]]]]]] := unpacked.
 have [t1 [t2 [r1 [r2 [sq detE]]]]] := spectrum s0 fA (cov_sym D) k0 ur vr frob.
-rewrite kappaE in r1 r2 sq; rewrite -/tau -/kappa in small; have np := n1; have k0' := kappa0.
+rewrite together in sq; rewrite kappaE in r1 r2; rewrite -/tau -/kappa in small; have np := n1; have k0' := kappa0.
 have t0 : (0 < sigma * (1 - alpha * kappa))%coqR by apply: Rmult_lt_0_compat; lra.
 have D1 : (0 < 1 + alpha * t1)%coqR by have : (0 <= alpha * t1)%coqR by [apply: Rmult_le_pos; lra]; lra.
 have D2 : (0 < 1 + alpha * t2)%coqR by have : (alpha * - kappa <= alpha * t2)%coqR by [apply: Rmult_le_compat_l; lra]; lra.
@@ -201,37 +204,51 @@ rewrite /Formulas.eps_bounded_joint -/tau -/kappa (_ : (n ^ 2 - alpha * (n - 1) 
 by rewrite /kappa; field; lra.
 Qed.
 
-(* The mixed covariance, where both data sets lie in D_sigma. *)
-Lemma floor_both (u v : 'cV[R]_j.+1) : cov D' = cov D + k *: (v *m v^T) - k *: (u *m u^T) -> dot u u <= (d * 4)%coqR ->
-  floor (cov D) sigma -> floor (cov D') sigma -> (alpha * (kappa / (1 + kappa)) < 1)%coqR ->
-  floor (Sigma_alpha alpha (cov D) (cov D')) (sigma * (1 - alpha * (kappa / (1 + kappa))))%coqR.
+(* Both data sets lie in D_sigma. `radius` bounds the records' squared distances from the mean of the common records, `frobenius` the squared
+   norm of v v' - u u', and `far` the squared distance of the two records that differ. *)
+Section Both.
+Variables (radius frobenius far : R) (u v w : 'cV[R]_j.+1).
+Let kappa' : R := (k * (radius / sigma))%coqR.
+Let q : R := (kappa' / (1 + kappa'))%coqR.
+Hypotheses (eB : cov D' = cov D + k *: (v *m v^T) - k *: (u *m u^T)) (em : mean D - mean D' = (/ n)%coqR *: w) (radius0 : (0 < radius)%coqR).
+Hypotheses (ur : dot u u <= radius) (vr : dot v v <= radius) (wr : dot w w <= far).
+Hypotheses (frob : (dot v v ^ 2 + dot u u ^ 2 - 2 * dot u v ^ 2 <= frobenius)%coqR) (narrow : (frobenius <= radius ^ 2)%coqR).
+Hypotheses (fA : floor (cov D) sigma) (fB : floor (cov D') sigma) (small : (alpha * q < 1)%coqR).
+
+Let kappa'0 : (0 < kappa')%coqR.
 Proof.
-move=> eB ur fA fB small z; apply/RleP.
+apply: Rmult_lt_0_compat; last exact: Rdiv_lt_0_compat.
+by apply: Rdiv_lt_0_compat; [|apply: pow_lt]; move: n1; lra.
+Qed.
+
+(* The mixed covariance. *)
+Lemma floor_both : floor (Sigma_alpha alpha (cov D) (cov D')) (sigma * (1 - alpha * q))%coqR.
+Proof.
+move=> z; apply/RleP.
 have /RleP lowA := fA z; have /RleP lowB := fB z.
 have -> : qf (Sigma_alpha alpha (cov D) (cov D')) z = ((1 - alpha) * qf (cov D) z + alpha * qf (cov D') z)%coqR.
   by rewrite /qf /Sigma_alpha mulmxDl dotDr -!scalemxAl !dotZr.
-apply: (Spread.mixed_form _ alpha1 _ _ _ _ _ kappa0 small lowA lowB).
+apply: (Spread.mixed_form _ alpha1 _ _ _ _ _ (Rlt_le _ _ kappa'0) small lowA lowB).
 have -> : qf (cov D') z = (qf (cov D) z + k * dot v z ^ 2 - k * dot u z ^ 2)%coqR.
   have -> : cov D' = 1 *: (1 *: cov D + k *: (v *m v^T)) + (- k) *: (u *m u^T) by rewrite eB !scale1r scaleNr.
   by rewrite !qf_update !mul1r -!RpowE mulNr.
-have /RleP uz : dot u z ^+ 2 <= (d * 4)%coqR * dot z z.
+have /RleP uz : dot u z ^+ 2 <= radius * dot z z.
   by apply: le_trans (cauchy u z) _; rewrite ler_wpmul2r ?dot_ge0.
 rewrite -RpowE -RmultE in uz; have vz := pow2_ge_0 (dot v z).
 have kv : (0 <= k * dot v z ^ 2)%coqR by apply: Rmult_le_pos.
-have ku : (k * dot u z ^ 2 <= k * (d * 4 * dot z z))%coqR by apply: Rmult_le_compat_l.
-have -> : (kappa * (sigma * dot z z))%coqR = (k * (d * 4 * dot z z))%coqR by rewrite -kappaE; field; lra.
+have ku : (k * dot u z ^ 2 <= k * (radius * dot z z))%coqR by apply: Rmult_le_compat_l.
+have -> : (kappa' * (sigma * dot z z))%coqR = (k * (radius * dot z z))%coqR by rewrite /kappa'; field; move: s0; lra.
 lra.
 Qed.
 
-(* Theorem G: if both D and D' lie in D_sigma and alpha q < 1, q = kappa / (1 + kappa), the divergence of D from D' is at most eps_bounded_both(n). *)
-Theorem theorem_G : floor (cov D) sigma -> floor (cov D') sigma ->
-  (alpha * ((n - 1) * Formulas.tau d sigma / n ^ 2 / (1 + (n - 1) * Formulas.tau d sigma / n ^ 2)) < 1)%coqR ->
-  finite alpha D D' /\ (divergence alpha D D' <= Formulas.eps_bounded_both n alpha d sigma)%coqR.
+(* The step of Theorems G and G'. *)
+Lemma both : finite alpha D D' /\
+  (divergence alpha D D' <= alpha / 2 * (far / (n ^ 2 * (sigma * (1 - alpha * q))))
+                            + Spread.larger alpha kappa' / kappa' ^ 2 * ((k / sigma) ^ 2 * frobenius) / 2)%coqR.
 Proof.
-move=> fA fB; rewrite -/tau -/kappa => small; have [u [v [w [eB [em [ur [vr [wr frob]]]]]]]] := unpacked.
 have [t1 [t2 [r1 [r2 [_ detE]]]]] := spectrum s0 fA (cov_sym D) k0 ur vr frob.
 have [s1 [s2 [_ [_ [sq detE']]]]] := spectrum s0 fB (cov_sym D') k0 ur vr frob.
-rewrite kappaE in r1 r2 sq; have np := n1; have k0' := kappa0.
+rewrite -/kappa' in r1 r2; have np := n1; have k0' := kappa'0.
 have dA := det_first s0 fA (cov_sym D); have dB := det_first s0 fB (cov_sym D').
 have e1 : \det (cov D') = ((1 + t1) * (1 + t2) * \det (cov D))%coqR.
   by have := detE 1%coqR; rewrite !Rmult_1_l -eB => -> //; lra.
@@ -243,12 +260,32 @@ have same s : (0 <= s)%coqR -> ((1 + (1 + s) * t1) * (1 + (1 + s) * t2) = (1 + s
   rewrite Rmult_assoc -e1 -detE' // eB; congr (\det _).
   have -> (t : R) : ((1 + t) * k)%coqR = k + (t * k)%coqR by rewrite -RplusE; ring.
   by rewrite !scalerDl opprD !addrA; congr (_ - _); rewrite addrAC.
-have [D1 [D2 P]] := Spread.seen_from_second _ alpha1 _ _ _ _ _ k0' small r1 (proj2 r2) pos sq same.
-have t0 : (0 < sigma * (1 - alpha * (kappa / (1 + kappa))))%coqR by apply: Rmult_lt_0_compat; lra.
-have [fin [L1 HL ->]] := closed eB em wr fA t0 (floor_both eB ur fA fB small) detE D1 D2; split=> //.
-rewrite /Formulas.eps_bounded_both -/tau -/kappa.
+have within : ((k / sigma) ^ 2 * frobenius <= kappa' ^ 2)%coqR.
+  have -> : (kappa' ^ 2 = (k / sigma) ^ 2 * radius ^ 2)%coqR by rewrite /kappa'; field; move: s0; lra.
+  by apply: Rmult_le_compat_l => //; apply: pow2_ge_0.
+have [D1 [D2 P]] := Spread.seen_from_second _ alpha1 _ _ _ _ _ k0' small r1 (proj2 r2) pos (Rle_trans _ _ _ sq within) same.
+have t0 : (0 < sigma * (1 - alpha * q))%coqR by apply: Rmult_lt_0_compat; lra.
+have [fin [L1 HL ->]] := closed eB em wr fA t0 floor_both detE D1 D2; split=> //.
+have [half _] := Spread.chi_each _ alpha1 _ k0' small.
+have P' := Rmult_le_compat_l (Spread.larger alpha kappa' / kappa' ^ 2)%coqR _ _ ltac:(lra) sq.
+by have : (alpha / 2 * L1 <= alpha / 2 * (far / (n ^ 2 * (sigma * (1 - alpha * q)))))%coqR by [apply: Rmult_le_compat_l; lra]; lra.
+Qed.
+End Both.
+
+(* Theorem G: if both D and D' lie in D_sigma and alpha q < 1, q = kappa / (1 + kappa), the divergence of D from D' is at most eps_bounded_both(n). *)
+Theorem theorem_G : floor (cov D) sigma -> floor (cov D') sigma ->
+  (alpha * ((n - 1) * Formulas.tau d sigma / n ^ 2 / (1 + (n - 1) * Formulas.tau d sigma / n ^ 2)) < 1)%coqR ->
+  finite alpha D D' /\ (divergence alpha D D' <= Formulas.eps_bounded_both n alpha d sigma)%coqR.
+Proof.
+move=> fA fB; rewrite -/tau -/kappa => small; have [u [v [w [eB [em [ur [vr [wr frob]]]]]]]] := unpacked.
+have d4 : (0 < d * 4)%coqR by move: d1; lra.
+have := both eB em d4 ur vr wr frob (Rle_refl _) fA fB; rewrite kappaE together => /(_ small) [fin H]; split=> //; apply: Rle_trans H _.
+have np := n1; have kp : (0 < kappa)%coqR.
+  by rewrite -kappaE; apply: Rmult_lt_0_compat; apply: Rdiv_lt_0_compat => //; [lra|apply: pow_lt; lra].
+have L := Spread.larger_within _ alpha1 _ _ kp small (Rle_refl _).
+rewrite /Formulas.eps_bounded_both -/tau -/kappa -/(Spread.larger alpha kappa).
 have -> : (tau / (n ^ 2 * (1 - alpha * (kappa / (1 + kappa)))) = d * 4 / (n ^ 2 * (sigma * (1 - alpha * (kappa / (1 + kappa))))))%coqR.
-  rewrite /tau /Formulas.tau; move: (kappa / (1 + kappa))%coqR small => q small; field; lra.
-by have : (alpha / 2 * L1 <= alpha / 2 * (d * 4 / (n ^ 2 * (sigma * (1 - alpha * (kappa / (1 + kappa)))))))%coqR by [apply: Rmult_le_compat_l; lra]; lra.
+  rewrite /tau /Formulas.tau; move: (kappa / (1 + kappa))%coqR small => q small; field; move: s0; lra.
+lra.
 Qed.
 End Public.

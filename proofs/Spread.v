@@ -57,15 +57,15 @@ Proof.
 Qed.
 
 (* The two eigenvalues of a replaced record, from what the last lemma says of them in the metric. *)
-Lemma within s k a b c t1 t2 r : 0 < s -> 0 <= k ->
+Lemma within s k a b c t1 t2 F : 0 < s -> 0 <= k ->
   (forall l, (1 + l * k * a) * (1 - l * k * b) + (l * k) ^ 2 * c ^ 2 = (1 + l * t1) * (1 + l * t2)) ->
-  s ^ 2 * (a ^ 2 + b ^ 2 - 2 * c ^ 2) <= r ^ 2 -> t1 ^ 2 + t2 ^ 2 <= (k * (r / s)) ^ 2.
+  s ^ 2 * (a ^ 2 + b ^ 2 - 2 * c ^ 2) <= F -> t1 ^ 2 + t2 ^ 2 <= (k / s) ^ 2 * F.
 Proof.
   intros s0 k0 split H. assert (A := split 1). assert (B := split (-1)).
   assert (sum : t1 + t2 = k * a - k * b) by lra. assert (product : t1 * t2 = k ^ 2 * c ^ 2 - k * a * (k * b)) by lra.
   replace (t1 ^ 2 + t2 ^ 2) with ((t1 + t2) ^ 2 - 2 * (t1 * t2)) by ring. rewrite sum, product.
   apply (Rmult_le_reg_l (s ^ 2)); [now apply pow_lt|].
-  replace (s ^ 2 * (k * (r / s)) ^ 2) with (k ^ 2 * r ^ 2) by (field; lra).
+  replace (s ^ 2 * ((k / s) ^ 2 * F)) with (k ^ 2 * F) by (field; lra).
   replace (s ^ 2 * ((k * a - k * b) ^ 2 - 2 * (k ^ 2 * c ^ 2 - k * a * (k * b)))) with (k ^ 2 * (s ^ 2 * (a ^ 2 + b ^ 2 - 2 * c ^ 2))) by ring.
   apply Rmult_le_compat_l; [apply pow2_ge_0|assumption].
 Qed.
@@ -267,23 +267,21 @@ Proof using a1.
   assert (0 <= c * h ^ 2 * (a / W - a)) by factors. simpl in *. lra.
 Qed.
 
-(* Theorem G: both eigenvalues together, in s. *)
-Lemma psi_both kappa s1 s2 : 0 <= kappa -> a * (kappa / (1 + kappa)) < 1 ->
-  - kappa <= s1 <= kappa / (1 + kappa) -> - kappa <= s2 <= kappa / (1 + kappa) -> s1 ^ 2 + s2 ^ 2 <= kappa ^ 2 ->
-  chi s1 + chi s2 <= Rmax (psi a (- (kappa / (1 + kappa)))) ((1 + kappa) ^ 2 * psi a kappa).
+(* Theorem G: the largest chi(s) over |s| within kappa, seen from either side. *)
+Definition larger kappa := Rmax (psi a (- (kappa / (1 + kappa)))) ((1 + kappa) ^ 2 * psi a kappa).
+
+(* chi(s) <= K s^2 with K = larger(kappa) / kappa^2, and 2 K is no less than a. *)
+Lemma chi_each kappa : 0 < kappa -> a * (kappa / (1 + kappa)) < 1 -> a <= 2 * (larger kappa / kappa ^ 2) /\
+  forall s, - kappa <= s <= kappa / (1 + kappa) -> chi s <= larger kappa / kappa ^ 2 * s ^ 2.
 Proof using a1.
-  intros k0 small h1 h2 sq. set (q := kappa / (1 + kappa)) in *.
-  assert (C0 : chi 0 = 0) by (unfold chi; rewrite Rmult_0_r, Rminus_0_r, Rplus_0_r, ln_1; field; lra).
-  destruct k0 as [k0| <-].
-  2:{ assert (s1 = 0) as -> by nra. assert (s2 = 0) as -> by nra. rewrite C0. apply Rle_trans with (2 := Rmax_r _ _).
-      rewrite psi_0 by assumption. lra. }
+  intros k0 small. set (q := kappa / (1 + kappa)) in *.
   assert (eq : q * (1 + kappa) = kappa) by (unfold q; field; lra).
   assert (q0 : 0 < q) by (apply Rdiv_lt_0_compat; lra). assert (q1 : q < 1) by nra.
   assert (ak : (a - 1) * kappa < 1) by nra.
   assert (Dq : 0 < 1 + (a - 1) * q) by nra. assert (Dk : 0 < 1 + (a - 1) * - kappa) by lra.
   assert (Ek : psi a (- q) = chi (- kappa)) by (rewrite <- chi_psi by lra; f_equal; unfold q; field; lra).
   assert (Eq : psi a kappa = chi q) by (rewrite <- chi_psi by lra; f_equal; unfold q; field; lra).
-  rewrite Ek, Eq. set (M := Rmax _ _). assert (K2 : 0 < kappa ^ 2) by (apply pow_lt; assumption).
+  unfold larger. fold q. rewrite Ek, Eq. set (M := Rmax _ _). assert (K2 : 0 < kappa ^ 2) by (apply pow_lt; assumption).
   assert (Mk : chi (- kappa) <= M / kappa ^ 2 * (- kappa) ^ 2).
   { replace (M / kappa ^ 2 * (- kappa) ^ 2) with M by (field; lra). apply Rmax_l. }
   assert (Mq : chi q <= M / kappa ^ 2 * q ^ 2).
@@ -293,26 +291,49 @@ Proof using a1.
   { destruct (Rle_or_lt 2 a) as [A|A].
     - assert (H := chi_above (- kappa) ltac:(lra) Dk ltac:(nra)). assert (0 < (- kappa) ^ 2) by nra. nra.
     - assert (H := chi_above q q1 Dq ltac:(nra)). assert (0 < q ^ 2) by nra. nra. }
-  assert (each : forall s, - kappa <= s <= q -> chi s <= M / kappa ^ 2 * s ^ 2).
-  { intros s [lo hi]. destruct (Rle_or_lt 0 s) as [S|S].
-    - replace s with (s / q * q) by (field; lra). apply chi_below; try assumption.
-      split; [apply Rmult_le_pos; [assumption|now apply Rlt_le, Rinv_0_lt_compat]|].
-      apply (Rmult_le_reg_r q); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
-    - replace s with (- s / kappa * - kappa) by (field; lra). apply chi_below; try assumption; try lra.
-      split; [apply Rmult_le_pos; [lra|now apply Rlt_le, Rinv_0_lt_compat]|].
-      apply (Rmult_le_reg_r kappa); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra. }
-  assert (H1 := each s1 h1). assert (H2 := each s2 h2).
-  assert (M0 : 0 <= M / kappa ^ 2) by lra.
-  assert (M / kappa ^ 2 * (s1 ^ 2 + s2 ^ 2) <= M / kappa ^ 2 * kappa ^ 2) by (apply Rmult_le_compat_l; lra).
-  replace (M / kappa ^ 2 * kappa ^ 2) with M in H by (field; lra). lra.
+  split; [exact half|]. intros s [lo hi]. destruct (Rle_or_lt 0 s) as [S|S].
+  - replace s with (s / q * q) by (field; lra). apply chi_below; try assumption.
+    split; [apply Rmult_le_pos; [assumption|now apply Rlt_le, Rinv_0_lt_compat]|].
+    apply (Rmult_le_reg_r q); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+  - replace s with (- s / kappa * - kappa) by (field; lra). apply chi_below; try assumption; try lra.
+    split; [apply Rmult_le_pos; [lra|now apply Rlt_le, Rinv_0_lt_compat]|].
+    apply (Rmult_le_reg_r kappa); [assumption|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l; lra.
+Qed.
+
+(* K falls with kappa. *)
+Lemma factor_falls k k' : 0 < k' <= k -> a * (k / (1 + k)) < 1 -> larger k' / k' ^ 2 <= larger k / k ^ 2.
+Proof using a1.
+  intros [k0 kk] small. assert (K0 : 0 < k) by lra. destruct (chi_each k K0 small) as [_ each]. set (K := larger k / k ^ 2) in *.
+  assert (up : k' / (1 + k') <= k / (1 + k)).
+  { apply Rminus_le. replace (_ - _) with (- ((k - k') * / ((1 + k) * (1 + k')))) by (field; lra).
+    assert (0 <= (k - k') * / ((1 + k) * (1 + k'))); [|lra].
+    apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat, Rmult_lt_0_compat; lra]. }
+  set (q := k / (1 + k)) in *. set (q' := k' / (1 + k')) in *.
+  assert (eq : q * (1 + k) = k) by (unfold q; field; lra). assert (eq' : q' * (1 + k') = k') by (unfold q'; field; lra).
+  assert (q0 : 0 < q') by (apply Rdiv_lt_0_compat; lra). assert (ak : (a - 1) * k < 1) by nra.
+  assert (H1 : psi a (- q') <= K * k' ^ 2).
+  { replace (- q') with (- k' / (1 - - k')) by (unfold q'; field; lra). rewrite chi_psi by nra.
+    replace (k' ^ 2) with ((- k') ^ 2) by ring. apply each. lra. }
+  assert (H2 : psi a k' <= K * q' ^ 2).
+  { replace k' with (q' / (1 - q')) at 1 by (unfold q'; field; lra). rewrite chi_psi by nra. apply each. lra. }
+  apply (Rmult_le_reg_r (k' ^ 2)); [now apply pow_lt|]. replace (larger k' / k' ^ 2 * k' ^ 2) with (larger k') by (field; lra).
+  unfold larger. fold q'. apply Rmax_lub; [exact H1|].
+  replace (K * k' ^ 2) with ((1 + k') ^ 2 * (K * q' ^ 2)) by (transitivity (K * (q' * (1 + k')) ^ 2); [ring|now rewrite eq']). apply Rmult_le_compat_l; [apply pow2_ge_0|exact H2].
+Qed.
+
+(* The two eigenvalues together. *)
+Lemma larger_within kappa S : 0 < kappa -> a * (kappa / (1 + kappa)) < 1 -> S <= kappa ^ 2 -> larger kappa / kappa ^ 2 * S <= larger kappa.
+Proof using a1.
+  intros k0 small H. destruct (chi_each kappa k0 small) as [half _]. assert (K2 : 0 < kappa ^ 2) by (apply pow_lt; assumption).
+  apply Rle_trans with (larger kappa / kappa ^ 2 * kappa ^ 2); [apply Rmult_le_compat_l; lra|]. apply Req_le. field. lra.
 Qed.
 
 (* The same from what the determinants say: t1, t2 are the eigenvalues seen from the first data set, s1, s2 from the second. *)
-Lemma seen_from_second kappa t1 t2 s1 s2 : 0 <= kappa -> a * (kappa / (1 + kappa)) < 1 -> 0 <= t1 <= kappa -> t2 <= 0 ->
+Lemma seen_from_second kappa t1 t2 s1 s2 : 0 < kappa -> a * (kappa / (1 + kappa)) < 1 -> 0 <= t1 <= kappa -> t2 <= 0 ->
   0 < (1 + t1) * (1 + t2) -> s1 ^ 2 + s2 ^ 2 <= kappa ^ 2 ->
   (forall s, 0 <= s -> (1 + (1 + s) * t1) * (1 + (1 + s) * t2) = (1 + s * s1) * (1 + s * s2) * ((1 + t1) * (1 + t2))) ->
   0 < 1 + a * t1 /\ 0 < 1 + a * t2 /\
-  psi a t1 + psi a t2 <= Rmax (psi a (- (kappa / (1 + kappa)))) ((1 + kappa) ^ 2 * psi a kappa).
+  psi a t1 + psi a t2 <= larger kappa / kappa ^ 2 * (s1 ^ 2 + s2 ^ 2).
 Proof using a1.
   intros k0 small [t10 t1k] t20 det sq split.
   assert (e1 : 0 < 1 + t1) by lra. assert (e2 : 0 < 1 + t2) by nra.
@@ -324,13 +345,14 @@ Proof using a1.
     rewrite ex, ey. ring. }
   assert (A := same 1 ltac:(lra)). assert (B := same 2 ltac:(lra)).
   assert (S : x + y = s1 + s2) by lra. assert (P : x * y = s1 * s2) by lra.
-  assert (sq' : x ^ 2 + y ^ 2 <= kappa ^ 2).
-  { replace (x ^ 2 + y ^ 2) with ((x + y) ^ 2 - 2 * (x * y)) by ring. rewrite S, P. lra. }
+  assert (XY : x ^ 2 + y ^ 2 = s1 ^ 2 + s2 ^ 2).
+  { replace (x ^ 2 + y ^ 2) with ((x + y) ^ 2 - 2 * (x * y)) by ring. rewrite S, P. ring. }
+  assert (sq' : x ^ 2 + y ^ 2 <= kappa ^ 2) by lra.
   assert (x0 : 0 <= x) by (apply Rmult_le_pos; [assumption|now apply Rlt_le, Rinv_0_lt_compat]).
   assert (y0 : y <= 0) by nra.
   assert (yk : - kappa <= y) by (assert (X := pow2_ge_0 x); apply Rnot_lt_le; intros F; nra).
   set (q := kappa / (1 + kappa)) in *. assert (eq : q * (1 + kappa) = kappa) by (unfold q; field; lra).
-  assert (q0 : 0 <= q) by (apply Rmult_le_pos; [assumption|apply Rlt_le, Rinv_0_lt_compat; lra]).
+  assert (q0 : 0 <= q) by (apply Rmult_le_pos; [lra|apply Rlt_le, Rinv_0_lt_compat; lra]).
   assert (xq : x <= q).
   { apply Rnot_lt_le. intros F. assert (x < 1) by nra. assert (q < 1) by nra. nra. }
   assert (t2q : - q <= t2) by nra.
@@ -343,7 +365,8 @@ Proof using a1.
   assert (Y : psi a t2 = chi y).
   { rewrite <- chi_psi; [f_equal; unfold y; field; lra|assumption|].
     replace (1 + (a - 1) * y) with ((1 + a * t2) / (1 + t2)) by (unfold y; field; lra). now apply Rdiv_lt_0_compat. }
-  rewrite X, Y. apply psi_both; fold q; try assumption; lra.
+  rewrite X, Y, <- XY. destruct (chi_each kappa k0 small) as [_ each]. fold q in each.
+  assert (E1 := each x ltac:(lra)). assert (E2 := each y ltac:(lra)). lra.
 Qed.
 
 (* The mixed covariance's quadratic form, where both forms lie above s |z|^2: qa, qb and zz are z' A z, z' B z and z' z. *)

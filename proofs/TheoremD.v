@@ -147,18 +147,23 @@ have lo' := Rle_trans _ (Ropp 1%coqR) _ (Rle_refl _) (RleP _ _ lo); have hi' := 
 by move: (x i 0) lo' hi' => y lo' hi'; change (y <= 1)%coqR in hi'; change (y * y <= 1)%coqR; nra.
 Qed.
 
+(* No attribute's mean exceeds sqrt(1 - sigma), in absolute value. *)
+Lemma mean_square (j : nat) (D : seq 'cV[R]_j.+1) (sigma : R) i : (0 < size D)%N -> in_D_sigma sigma D -> ((mean D i 0%R) ^ 2 <= 1 - sigma)%coqR.
+Proof.
+move=> D0 [tD fA]; have var := variance i D0 tD.
+have unit_ (w : 'cV[R]_j.+1) : dot (delta_mx i 0) w = w i 0 by rewrite /dot trmx_delta -rowE mxE.
+have col_ (M : 'M[R]_j.+1) : (M *m (delta_mx i 0 : 'cV[R]_j.+1)) i 0 = M i i by rewrite -colE mxE.
+have := fA (delta_mx i 0); rewrite /qf !unit_ col_ mxE !eqxx mulr1 => low.
+by have /RleP := le_trans low var; rewrite RpowE => H; move: (mean D i 0 ^+ 2) H => m H; change (sigma <= 1 - m)%coqR in H; lra.
+Qed.
+
 (* Lemma C: on data in the cube whose covariance has no eigenvalue below sigma, no record of the cube is at a squared distance above largest_radius. *)
 Theorem lemma_C (j : nat) (D : seq 'cV[R]_j.+1) (x : 'cV[R]_j.+1) (sigma : R) : (0 < size D)%N -> in_D_sigma sigma D -> cube x -> (0 < sigma)%coqR ->
   (distance D x <= Formulas.largest_radius (INR j.+1) sigma)%coqR.
 Proof.
-move=> D0 [tD fA] cx s0; set d := INR j.+1.
+move=> D0 iD cx s0; set d := INR j.+1; have [tD fA] := iD.
 have s0' : 0 < sigma by apply/RltP.
-have each i : ((mean D i 0%R) ^ 2 <= 1 - sigma)%coqR.
-  have var := variance i D0 tD.
-  have unit_ (w : 'cV[R]_j.+1) : dot (delta_mx i 0) w = w i 0 by rewrite /dot trmx_delta -rowE mxE.
-  have col_ (M : 'M[R]_j.+1) : (M *m (delta_mx i 0 : 'cV[R]_j.+1)) i 0 = M i i by rewrite -colE mxE.
-  have := fA (delta_mx i 0); rewrite /qf !unit_ col_ mxE !eqxx mulr1 => low.
-  by have /RleP := le_trans low var; rewrite RpowE => H; move: (mean D i 0 ^+ 2) H => m H; change (sigma <= 1 - m)%coqR in H; lra.
+have each i := mean_square i D0 iD.
 have near i : ((x i 0%R - mean D i 0%R) ^ 2 <= (1 + sqrt (1 - sigma)) ^ 2)%coqR.
   have m := each i; have m' : (0 <= 1 - sigma)%coqR by apply: Rle_trans m; apply: pow2_ge_0.
   have r0 := sqrt_pos (1 - sigma); have rr := sqrt_sqrt _ m'.

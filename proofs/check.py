@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -132,12 +133,25 @@ def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
 
 
 def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[set[str]]:
-    """Return the axioms that each theorem rests on, as Coq prints them, from the files built in `folder`."""
+    """Return the axioms that each theorem rests on, as Coq prints them, from the files built in `folder`.
+
+    Coq walks through all that a theorem rests on, for each one anew. So each processor asks about its part of the theorems.
+    """
+    count = max(1, min(os.cpu_count() or 1, len(theorems)))
+    found: list[set[str]] = [set() for _ in theorems]
+    with ThreadPoolExecutor(count) as pool:
+        for i, part in enumerate(pool.map(lambda i: _assumptions(folder, i, theorems[i::count]), range(count))):
+            found[i::count] = part
+    return found
+
+
+def _assumptions(folder: Path, number: int, theorems: list[machine_checked.Headline]) -> list[set[str]]:
     places = [(theorem.statement.file.removesuffix(".v"), theorem.statement.name) for theorem in theorems]
     modules = " ".join(dict.fromkeys(module for module, _ in places))
     lines = [f"Print Assumptions {module}.{name}.\n" for module, name in places]
-    (folder / "Assumptions.v").write_text(f"From Compendium Require {modules}.\n{''.join(lines)}", encoding="utf-8")
-    said = coq(["coqc", "-Q", ".", "Compendium", "Assumptions.v"], folder)
+    file = folder / f"Assumptions{number}.v"
+    file.write_text(f"From Compendium Require {modules}.\n{''.join(lines)}", encoding="utf-8")
+    said = coq(["coqc", "-Q", ".", "Compendium", file.name], folder)
     each = re.split(r"^(?:Closed under the global context|Axioms:)$", said, flags=re.MULTILINE)[1:]
     if len(each) != len(theorems):
         raise Failed(f"Coq answered {len(each)} of {len(theorems)} questions:\n{said}")

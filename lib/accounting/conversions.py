@@ -64,6 +64,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders, which
         broadcast; pass a single curve as ``[curve]``
     counts : K integers >= 0, the number of times that each mechanism runs; default: once
+    Coq checks this for finitely many outcomes, except for rounding: `two_rounds` in proofs/.
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
     >>> from lib.accounting import compose_rdp
@@ -91,6 +92,7 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
 
     Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` is the minimizer before clipping.
     If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
+    Coq checks this for finitely many outcomes, except for rounding: `renyi_eps` and `renyi_eps_mironov` in proofs/.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_dp
@@ -113,6 +115,7 @@ def rdp_to_delta(
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
     The delta is at most 1. If the curve is infinite everywhere, delta is 1 and alpha is NaN.
+    Coq checks this for finitely many outcomes, except for rounding: `renyi_delta` in proofs/.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_delta
@@ -162,6 +165,8 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
     rho : [0, inf); delta : (0, 1); they broadcast
     conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon), or "mironov2017", the closed form
         ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3); a negative epsilon becomes 0
+
+    Coq checks this for finitely many outcomes, except for rounding: `zcdp_eps`, `aim_budget` and `aim_budget_sharp` in proofs/.
 
     >>> from lib.accounting import zcdp_to_dp
     >>> print(round(zcdp_to_dp(0.02, 1e-6), 4), round(zcdp_to_dp(0.02, 1e-6, "mironov2017"), 4))

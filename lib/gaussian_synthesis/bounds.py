@@ -192,6 +192,7 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e +
     M h, which is (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds
     all eigenvalues. In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
+    Coq checks this, except for rounding: `theorem_G_centred` and `centred_falls` in proofs/.
     Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_centred
@@ -327,6 +328,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     I), and Q to N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
 
     The bound falls as n grows; `releases` says why.
+    Coq checks this, except for rounding: `theorem_H` and `H_falls` in proofs/.
 
     Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also increase the
     randomness of an algorithm with Gaussian output, until a single pair of Gaussians describes its privacy. Here the
