@@ -38,7 +38,4 @@ from .releases import (
     released_epsilon,  # the smallest epsilon of several synthetic records, from the privacy loss itself
     released_epsilon_attained,  # a lower bound of the smallest epsilon, from a pair of data sets
 )
-from .theorems import (
-    THEOREMS,  # all theorems, with what they cover
-    Theorem,  # what one theorem covers, and its functions
-)
+from .theorems import THEOREMS  # all theorems, with what they cover

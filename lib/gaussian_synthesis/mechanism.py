@@ -63,6 +63,7 @@ def synthesize(data: ArrayLike, size: int, *, sigma: float = 0.0, rng: np.random
     With a sigma of 0 this is the mechanism M_G of miura2022, whose guarantee assumes that no eigenvalue of the
     covariance is below a known number. For both, `size` and sigma must not depend on the data: a size of n reveals n.
 
+    >>> import numpy as np
     >>> from lib.gaussian_synthesis import synthesize
     >>> rng = np.random.default_rng(0)
     >>> data = rng.uniform(-1, 1, (1000, 2))
