@@ -64,12 +64,12 @@ Proof.
   intros n2 d0 s0. assert (C := Falls.common_range n s n2). assert (G := Falls.radius_grows 2 (1 + Formulas.common_mean n s) ltac:(lra) ltac:(lra)).
   replace ((2 - 2) ^ 2 / 2)%R with 0%R in G by field. rewrite Rminus_0_r, sqrt_1 in G.
   unfold Formulas.kappa_centred. replace (1 - Formulas.common_mean n s)%R with (2 - (1 + Formulas.common_mean n s))%R by ring.
-  assert (P := Peak.curvature (1 + Formulas.common_mean n s) ltac:(lra)). set (M := (1 + Formulas.common_mean n s)%R) in *.
+  assert (M12 : (1 <= 1 + Formulas.common_mean n s <= 2)%R) by lra. assert (P := Peak.curvature _ M12). set (M := (1 + Formulas.common_mean n s)%R) in *.
   assert (g : (0 < M ^ 2 / sqrt (1 - (2 - M) ^ 2 / 2))%R) by (apply Rdiv_lt_0_compat; [apply pow_lt; lra|apply sqrt_lt_R0; lra]).
   assert (u : (0 < (n - 1) / n ^ 2 * (d / s))%R) by (apply Rmult_lt_0_compat; apply Rdiv_lt_0_compat; try lra; apply pow_lt; lra).
   set (x := ((n - 1) / n ^ 2 * (d / s))%R) in *. replace (x * M ^ 2 / sqrt (1 - (2 - M) ^ 2 / 2))%R with (x * (M ^ 2 / sqrt (1 - (2 - M) ^ 2 / 2)))%R by (unfold Rdiv; ring).
   split; [now apply Rmult_lt_0_compat|]. apply Rle_trans with (x * 4)%R; [apply Rmult_le_compat_l; lra|].
-  apply Req_le. unfold x, Formulas.tau. field. lra.
+  apply Req_le. unfold x, Formulas.tau. field. split; lra.
 Qed.
 
 Lemma beyond (r : R) : (0 < r -> exists m, r < INR m)%R.

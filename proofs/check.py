@@ -1,7 +1,7 @@
 """`make proofs`: Coq checks every file of proofs/, and each theorem of headlines.yml is held to the axioms it may use.
 
 The files are copied to build/proofs, where Coq's own make builds what has changed. Nothing is admitted and nothing assumed: a
-command that could do so is refused before Coq runs, and at the end Coq itself says what each theorem rests on. Definitions and
+command that could do so is refused before Coq runs, and at the end Coq itself says what the theorems of each group rest on. Definitions and
 theorems must be those of statements.txt, and so must Coq's own account of them, names in full, be that of read_by_coq.txt.
 
     python -m proofs.check keep             # writes read_by_coq.txt anew, for a change that is meant
@@ -20,7 +20,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -133,29 +132,40 @@ def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
 
 
 def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[set[str]]:
-    """Return the axioms that each theorem rests on, as Coq prints them, from the files built in `folder`.
+    """Return axioms that include those that each theorem rests on, as Coq prints them, from the files built in `folder`.
 
-    Coq walks through all that a theorem rests on, for each one anew. So each processor asks about its part of the theorems.
+    Coq walks through all that a theorem rests on, for each question anew, so it is asked about all theorems of a group at once.
+    If the answer has an axiom that the group lacks, it is asked about each theorem of the group.
     """
-    count = max(1, min(os.cpu_count() or 1, len(theorems)))
-    found: list[set[str]] = [set() for _ in theorems]
-    with ThreadPoolExecutor(count) as pool:
-        for i, part in enumerate(pool.map(lambda i: _assumptions(folder, i, theorems[i::count]), range(count))):
-            found[i::count] = part
-    return found
+    granted = machine_checked.axioms()
+    groups = {name: [theorem for theorem in theorems if theorem.axioms == name] for name in granted}
+    groups = {name: members for name, members in groups.items() if members}
+    found: dict[str, set[str]] = {}
+    for (name, members), axioms in zip(groups.items(), ask(folder, list(groups.values()))):
+        each = [axioms] * len(members) if not beyond(axioms, granted[name]) else ask(folder, [[one] for one in members])
+        found |= {theorem.statement.name: part for theorem, part in zip(members, each)}
+    return [found[theorem.statement.name] for theorem in theorems]
 
 
-def _assumptions(folder: Path, number: int, theorems: list[machine_checked.Headline]) -> list[set[str]]:
-    places = [(theorem.statement.file.removesuffix(".v"), theorem.statement.name) for theorem in theorems]
-    modules = " ".join(dict.fromkeys(module for module, _ in places))
-    lines = [f"Print Assumptions {module}.{name}.\n" for module, name in places]
-    file = folder / f"Assumptions{number}.v"
-    file.write_text(f"From Compendium Require {modules}.\n{''.join(lines)}", encoding="utf-8")
-    said = coq(["coqc", "-Q", ".", "Compendium", file.name], folder)
+def ask(folder: Path, questions: list[list[machine_checked.Headline]]) -> list[set[str]]:
+    """Return the axioms that the theorems of each question rest on together."""
+    lines = []
+    for number, question in enumerate(questions):
+        names = [f"@{each.statement.file.removesuffix('.v')}.{each.statement.name}" for each in question]
+        lines += [f"Definition together{number} := ({', '.join(names)}).", f"Print Assumptions together{number}."]
+    modules = " ".join({each.statement.file.removesuffix(".v"): 0 for question in questions for each in question})
+    text = "\n".join([f"From Compendium Require {modules}.", *lines, ""])
+    (folder / "Assumptions.v").write_text(text, encoding="utf-8")
+    said = coq(["coqc", "-Q", ".", "Compendium", "Assumptions.v"], folder)
     each = re.split(r"^(?:Closed under the global context|Axioms:)$", said, flags=re.MULTILINE)[1:]
-    if len(each) != len(theorems):
-        raise Failed(f"Coq answered {len(each)} of {len(theorems)} questions:\n{said}")
+    if len(each) != len(questions):
+        raise Failed(f"Coq answered {len(each)} of {len(questions)} questions:\n{said}")
     return [set(re.findall(r"^[\w.']+", part, flags=re.MULTILINE)) for part in each]
+
+
+def beyond(axioms: set[str], granted: list[str]) -> list[str]:
+    """Return the axioms that match none of the patterns granted."""
+    return sorted(name for name in axioms if not any(fnmatch(name, rule) for rule in granted))
 
 
 def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> list[str]:
@@ -163,11 +173,13 @@ def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> lis
     groups, lines = machine_checked.axioms(), []
     for theorem, axioms in zip(theorems, found):
         stands = theorem.statement
-        beyond = sorted(name for name in axioms if not any(fnmatch(name, rule) for rule in groups[theorem.axioms]))
-        if beyond:
-            raise Failed(f"{stands.name} rests on {', '.join(beyond)}, which {theorem.axioms!r} of headlines.yml lacks")
+        if lacking := beyond(axioms, groups[theorem.axioms]):
+            raise Failed(
+                f"{stands.name} rests on {', '.join(lacking)}, which {theorem.axioms!r} of headlines.yml lacks"
+            )
         shown = sorted({re.sub(r"^(PrimInt63|Uint63)\..*|.*\.", r"\1", name) for name in axioms})
-        lines.append(f"proofs/{stands.file}:{stands.line} {stands.name}: {', '.join(shown) or 'no axiom'}")
+        most = f"at most {', '.join(shown)}" if shown else "no axiom"
+        lines.append(f"proofs/{stands.file}:{stands.line} {stands.name}: {most}")
     return lines
 
 
