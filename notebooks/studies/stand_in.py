@@ -31,6 +31,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from book.kept import results
 from lib.data import datasets, encodings
 from lib.release.files import whole
 from lib.tables.adaptive_iterative import aim
@@ -43,15 +44,6 @@ MAX_CELLS = 2_000_000
 SEED = 20261121
 RELEASED = "2026-11-21"
 LABELS = {"adult": "income", "bank": "y"}
-
-# Rounding in the last digit can change which marginal AIM chooses. So the same instructions are used
-# on every x86-64 processor, those that all have, and sums are not divided among threads.
-PINNED = {
-    "OMP_NUM_THREADS": "1",
-    "OPENBLAS_NUM_THREADS": "1",
-    "OPENBLAS_CORETYPE": "Nehalem",
-    "NPY_DISABLE_CPU_FEATURES": "X86_V3 X86_V4 AVX512_ICL AVX512_SPR",
-}
 
 
 def real_table(dataset: str, *, download: bool = True) -> Table:
@@ -160,10 +152,12 @@ def write_all(folder: Path) -> None:
 
 def main() -> None:
     """Make the synthetic samples again in their folder, in a process whose arithmetic is the same on every machine."""
-    if any(os.environ.get(name) != value for name, value in PINNED.items()):
+    if results.arithmetic() != results.ALIKE:  # rounding can change which marginal AIM chooses
         # numpy reads these when it is imported, so they need a separate process.
         sys.exit(
-            subprocess.run([sys.executable, "-m", "notebooks.studies.stand_in"], env=os.environ | PINNED).returncode
+            subprocess.run(
+                [sys.executable, "-m", "notebooks.studies.stand_in"], env=os.environ | results.PINNED
+            ).returncode
         )
     try:
         write_all(datasets.STAND_INS)

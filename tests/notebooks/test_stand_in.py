@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from book.kept import results
 from lib import accounting
 from lib.data import datasets, encodings
 from lib.tables.table import Domain, Table
@@ -204,7 +205,7 @@ def test_the_stand_in_is_made_again_bit_for_bit(dataset):
     if not HERE.items() <= STATED["made_with"].items() or platform.machine() != "x86_64":
         pytest.skip(f"made with {STATED['made_with']} on x86_64, here is {HERE} on {platform.machine()}")
     code = f"import hashlib, notebooks.studies.stand_in as s; print(hashlib.sha256(s.make('{dataset}')[0].encode()).hexdigest())"
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ | stand_in.PINNED,
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=os.environ | results.PINNED,
                           capture_output=True, text=True)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.strip() == STATED["datasets"][dataset]["sha256_csv"], "AIM has changed: run `make stand-in`"
