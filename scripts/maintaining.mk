@@ -1,6 +1,6 @@
 # Commands that only continuous integration and maintainers run; the Makefile includes them.
 
-.PHONY: nbval quarter compare package recheck bench peers stand-in screenshot lock coverage mutants faults
+.PHONY: nbval quarter compare package recheck bench peers study stand-in screenshot lock coverage mutants faults
 
 ##@ Maintaining
 
@@ -33,8 +33,11 @@ peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, 
 	@$(PY) -m tests.benchmarks.aim_peers
 	@$(PY) -m tests.benchmarks.aim_fits
 
+study: $(READY) ## run a study on the real data, with arithmetic alike on all machines (STUDY="aim_comparison --output results --jobs 2")
+	@$(ALIKE) $(PY) -m notebooks.studies.$(STUDY)
+
 stand-in: $(READY) ## make the embedded synthetic samples again from the real data
-	@$(PY) -m notebooks.studies.stand_in
+	@$(ALIKE) $(PY) -m notebooks.studies.stand_in
 
 screenshot: build/html/index.html $(DEVELOPMENT) ## retake the picture in the README
 	@$(PY) -m tests.browser.screenshot index.html book/_static/screenshot.png --at "#a-finding-from-each-document" --width 900 --height 330

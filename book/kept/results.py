@@ -67,7 +67,7 @@ SHOWN = 5  # names of changed definitions
 def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
     """Return how a result is being made, today: the provenance that `save` writes.
 
-    module, arguments : what the command line was, `python -m module arguments`
+    module, arguments : what the command line was, `python -m module arguments`; for a study that make started, its `make study`
     data : what it was made from: "real" or "stand-in"
     settings : mapping of names to values, the seed among them: everything needed to make it again
     files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
@@ -75,8 +75,11 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
     code : what makes it, as for `_used`; default, the module alone
     """
     code = code or f"{module.replace('.', '/')}.py"
+    command = shlex.join(["python", "-m", module, *arguments])
+    if arithmetic() == ALIKE and (study := module.removeprefix("notebooks.studies.")) != module:
+        command = f"make study STUDY={shlex.quote(shlex.join([study, *arguments]))}"
     made = {
-        "command": shlex.join(["python", "-m", module, *arguments]),
+        "command": command,
         "date": datetime.now(UTC).date().isoformat(),
         "data": data,
         "settings": _listed(settings),
@@ -91,6 +94,8 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
 
 def arithmetic() -> str:
     """Return `ALIKE` if rounding is the same on every machine, as in what make runs; a fit of many steps depends on it."""
+    if "COMPENDIUM_SCHEDULER" in os.environ:  # the workers' settings are their own
+        return "of the workers"
     return ALIKE if all(os.environ.get(name) == value for name, value in PINNED.items()) else "of one machine"
 
 

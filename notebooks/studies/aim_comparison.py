@@ -5,7 +5,7 @@ table and its scores: `evaluate`. A cell draws from a separate generator, made f
 not depend on the other cells or on the number of processes. Finished cells may be kept on disk; an interrupted grid then
 resumes.
 
-    python -m notebooks.studies.aim_comparison --output book/results/miura2025
+    make study STUDY="aim_comparison --output book/results/miura2025"
 
 makes the committed results again: the paper's settings on the real data, with more trials than its three.
 The four AIM methods run under two plans, as printed and as in the authors' later code (`PLANS`).

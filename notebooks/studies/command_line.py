@@ -1,6 +1,7 @@
 """The command line of a study: the common arguments, and the provenance that results then give.
 
-A study is a module of this package that runs as ``python -m notebooks.studies.<study>`` and ends in
+A study is a module of this package that runs as ``python -m notebooks.studies.<study>``, or by ``make study`` with arithmetic
+that is alike on all machines, and ends in
 
     if __name__ == "__main__":
         from notebooks.studies import some_study  # other processes find the cells there, not in __main__

@@ -1,6 +1,6 @@
 """The embedded synthetic samples for Adult and Bank, made from the real files by our own AIM.
 
-    python -m notebooks.studies.stand_in
+    make stand-in
 
 writes the records and their provenance to ``lib/data/stand_ins``; `datasets` reads them with
 ``source="stand-in"``. Each sample is the output of one (`EPSILON`, `DELTA`)-differentially private
@@ -21,9 +21,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
-import os
 import platform
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -151,14 +149,10 @@ def write_all(folder: Path) -> None:
 
 
 def main() -> None:
-    """Make the synthetic samples again in their folder, in a process whose arithmetic is the same on every machine."""
+    """Make the synthetic samples again in their folder."""
     if results.arithmetic() != results.ALIKE:  # rounding can change which marginal AIM chooses
-        # numpy reads these when it is imported, so they need a separate process.
-        sys.exit(
-            subprocess.run(
-                [sys.executable, "-m", "notebooks.studies.stand_in"], env=os.environ | results.PINNED
-            ).returncode
-        )
+        print("Start this by `make stand-in`, which sets the same arithmetic on every machine.", file=sys.stderr)
+        sys.exit(2)
     try:
         write_all(datasets.STAND_INS)
     except datasets.DatasetError as error:

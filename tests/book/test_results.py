@@ -204,5 +204,11 @@ def test_provenance_says_whether_rounding_is_alike_on_all_machines(monkeypatch):
     for name, value in results.PINNED.items():
         monkeypatch.setenv(name, value)
     assert results.arithmetic() == results.ALIKE
+    options = {"data": "made up", "settings": {"seed": 1}, "libraries": [], "code": "setup.py"}
+    made = results.collect("notebooks.studies.grid", ["--output", "a b.csv"], **options)
+    assert shlex.split(made["command"]) == ["make", "study", "STUDY=grid --output 'a b.csv'"]
+    monkeypatch.setenv("COMPENDIUM_SCHEDULER", "tcp://head:8786")
+    assert results.arithmetic() != results.ALIKE
+    monkeypatch.delenv("COMPENDIUM_SCHEDULER")
     monkeypatch.setenv("OMP_NUM_THREADS", "2")
     assert results.arithmetic() != results.ALIKE
