@@ -311,7 +311,7 @@ def _check_readings(claim: Claim) -> None:
     if claim.own and claim.own not in readings:
         raise ValueError(f"{claim.id}: own must name one of its readings ({', '.join(readings)}), got {claim.own!r}")
     if not isinstance(claim.apart, str) or (claim.apart and not readings):
-        raise ValueError(f"{claim.id}: apart must be a (quoted) string, beside readings, got {claim.apart!r}")
+        raise ValueError(f"{claim.id}: apart must be a string in quotes, and only beside readings, got {claim.apart!r}")
     if readings and claim.judge in ("proof", READ):
         raise ValueError(f"{claim.id}: readings must be computed like the claim; the judge {claim.judge} allows none")
 

@@ -45,7 +45,7 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
     eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range");
         default: 0.2 % of the epsilon by zCDP, at least 2e-4
     resolution : integer >= 2, the number of mesh steps in an exponential mechanism's epsilon. With "bounded range" this
-        epsilon grows by up to 2/resolution; time is proportional to resolution^2 and selections^(3/2)
+        epsilon is too large by a factor of up to 1 + 2/resolution; time grows as resolution^2 and selections^(3/2)
 
     The true epsilon lies in [lower, upper]. For "bounded range" the true epsilon is the worst case over all mechanisms
     with this range, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM,

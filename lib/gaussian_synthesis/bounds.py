@@ -127,7 +127,7 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return Theorem 3.2 with the two eigenvalues bounded together: half of `bounded_epsilon_tight`.
+    """Return Theorem 3.2 with the two eigenvalues bounded together: for large n, half of `bounded_epsilon_tight`.
 
     Inside the cube the record that leaves and the one that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and
     psi(t)/t^2 decreases, so

@@ -104,7 +104,7 @@ class Hierarchy:
         return self.positions[level][found]
 
     def generalize(self, values: ArrayLike, level: int) -> np.ndarray:
-        """Return the label of the group of each of `values` at `level`, strings, (n,). Raises as `codes` does."""
+        """Return the label of each value's group at `level`, as strings, (n,). Raises what `codes` raises."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
     def losses(self, level: int) -> NDArray[np.float64]:

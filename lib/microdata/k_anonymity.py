@@ -140,7 +140,7 @@ def _made(records, hierarchies, levels, names, k) -> dict:
     suppressed = class_sizes(generalized, names) < k
     frame = generalized[~suppressed]
     if len(frame) and anonymity(frame, names) < k:
-        raise RuntimeError(f"the table made has a class smaller than {k}: this is a defect of the method")
+        raise RuntimeError(f"a class of the result has fewer than {k} records: this is a defect of the method")
     return {
         "levels": {name: int(levels.get(name, 0)) for name in names},
         "frame": frame,
@@ -247,7 +247,7 @@ class _Lattice:
         return False
 
     def rule_out(self, node) -> None:
-        """Bound the nodes below by p(node)."""
+        """Record p(node) as a lower bound of p for all nodes with levels no higher than those of `node`."""
         below = self.lower[tuple(slice(None, level + 1) for level in node)]
         np.maximum(below, self.p(node), out=below)
 

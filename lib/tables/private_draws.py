@@ -98,7 +98,7 @@ class ExactDraws(FloatingDraws):
         scale = root_up(multiplier**2 * self.changed, bits=20)
         if scale >= _MOST_RECORDS:
             raise ValueError(
-                f"noise must have a standard deviation below 2^50, got {float(scale):g}: epsilon or alpha is too small, or rounds too many"
+                f"noise must have a standard deviation below 2^50, got {float(scale):g}: epsilon or alpha is too small, or there are too many rounds"
             )
         return scale
 
@@ -123,7 +123,7 @@ class ExactDraws(FloatingDraws):
 
 
 def _grains(marginal) -> np.ndarray:
-    """Return a public marginal as integer numbers of `GRAIN`-ths, each at least 0, with a sum below 2^60."""
+    """Return a public marginal in units of 1/`GRAIN`, as integers of at least 0 whose sum is below 2^60."""
     total = float(marginal.sum())
     if not total < _MOST_RECORDS:
         raise ArithmeticError(f"the model must have fewer than 2^50 records, got {total:g}: epsilon is too small")

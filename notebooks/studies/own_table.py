@@ -67,7 +67,7 @@ def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[.
     first frame."""
     public = given(data, schema)
     if public is None:
-        which = "Adult" if data == "real" else data
+        which = "Adult" if data == "real" else "synthetic sample"
         frames = {f"{which}, {part}": datasets.adult(part, source=data) for part in ("train", "all")}
         return frames | {f"{name}, complete": frame.dropna() for name, frame in frames.items()}, datasets.adult_numeric
     ends = ranges(public)
