@@ -7,7 +7,7 @@ records that they contain. If the chapter ran on synthetic data, the verdict sho
 
 {replies}                   the replies to verdicts
 {changed-verdicts} 0.1.0    the verdicts that differ from that version's full run (book/results/claims-0.1.0.csv), and why
-{changed-by-standard}       the verdicts that the standard changed, and by which of its paragraphs, from book/standard.yml
+{changed-by-standard}       the verdicts that the standard changed, each with the paragraph that did it, from book/standard.yml
 {planted-faults}            what noticed each planted fault, by document, and each leak, from book/results/faults.csv
 {machine-checked}           the headline theorems that Coq has checked, with places and axioms, from the files of proofs/
 {machine-checked} files     for each file, the parts to compare with the prose: definitions, hypotheses and headline theorems

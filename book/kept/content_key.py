@@ -336,6 +336,7 @@ def _data_below(root: str) -> dict[str, set[str]]:
 
 @cache
 def _module(path: str, root: str) -> _Module:
+    """Return the statements of the module or notebook at `path`, and what its names and imports refer to."""
     source, name = Path(path).read_text(encoding="utf-8"), os.path.basename(path)
     if path.endswith(".ipynb"):
         code, shown = _notebook(source, path)

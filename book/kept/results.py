@@ -67,12 +67,12 @@ SHOWN = 5  # names of changed definitions
 def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
     """Return how a result is being made, today: the provenance that `save` writes.
 
-    module, arguments : what the command line was, `python -m module arguments`; for a study that make started, its `make study`
-    data : what it was made from: "real" or "stand-in"
-    settings : mapping of names to values, the seed among them: everything needed to make it again
+    module, arguments : the command line is `python -m module arguments`; a study that make started is given as its `make study`
+    data : the data it was made from, "real" or "stand-in"
+    settings : mapping from names to values, including the seed. It has everything needed to make the result again.
     files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
-    libraries : importable names of those whose versions count
-    code : what makes it, as for `_used`; default, the module alone
+    libraries : importable names of the libraries whose versions count
+    code : the code that makes the result, as for `_used`. The default is the module alone.
     """
     code = code or f"{module.replace('.', '/')}.py"
     command = shlex.join(["python", "-m", module, *arguments])

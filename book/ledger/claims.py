@@ -513,6 +513,7 @@ def _empty(value) -> bool:
 
 
 def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Record:
+    """Return the record of the verdict on `claim`; the other arguments are those of `check`."""
     other = [
         f"{name} is {here!r} in this run and {claim.setting[name]!r} in the document"
         for name, here in setting.items()

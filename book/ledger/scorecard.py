@@ -259,6 +259,7 @@ def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], fo
 
 
 def _row(ledger: Ledger, found: Finding) -> dict:
+    """Return the row of one claim in the files claims.json and claims.csv."""
     claim, record, here = found.claim, found.standing, found.here
     address = f"scorecard.html{_address(claim)}"
     by_reading = cards.by_reading(claim, record.reproduced)

@@ -79,6 +79,7 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
 
 
 def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | None) -> list[str]:
+    """Return a sentence for each thing that is wrong with `group`, the verdicts of the notebooks on the claim `id`."""
     claim = ledger[id]
     if not group:
         hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""

@@ -12,8 +12,8 @@ epsilon (Durfee and Rogers 2019). The saving in privacy cost depends on the acco
 To find the smallest epsilon, let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence
 E[(1 - e^(x - L))+] of the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) =
 E[V_{after}(x - L)]; the worst exponential mechanism attains the maximum of this mean over t. For each t it has only two
-outputs: r V(x - log r) is convex in the likelihood ratio r, whose mean is 1, so all mass is at the ends of its range:
-e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon). An adversary who sees all earlier
+outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1. So all mass is at the ends of its
+range: e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon). An adversary who sees all earlier
 outputs may choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and k steps take k sweeps.
 
 The order matters, since E max >= max E. An adversary gains most from seeing all noisy measurements first, and least
@@ -42,8 +42,8 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
         bounded range, in their order of execution; the bounds hold for any positions of the other mechanisms
     delta : [1e-12, 1)
     exponential : one of `TREATMENTS`, which the module's docstring describes
-    eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range");
-        default: 0.2 % of the epsilon by zCDP, at least 2e-4
+    eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range").
+        The default is 0.2 % of the epsilon by zCDP, and at least 2e-4
     resolution : integer >= 2, the number of mesh steps in an exponential mechanism's epsilon. With "bounded range" this
         epsilon is too large by a factor of up to 1 + 2/resolution; time grows as resolution^2 and selections^(3/2)
 

@@ -62,8 +62,8 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     """Return the RDP epsilon of an adaptive composition, the sum of the mechanisms' epsilons at each order.
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders, which
-        broadcast; pass a single curve as ``[curve]``
-    counts : K integers >= 0, the number of times that each mechanism runs; default: once
+        broadcast. Pass a single curve as ``[curve]``
+    counts : K integers >= 0, the number of times that each mechanism runs. The default is once
     Coq checks this for finitely many outcomes, except for rounding: `two_rounds` in proofs/.
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 

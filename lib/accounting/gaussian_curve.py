@@ -93,8 +93,8 @@ def gaussian_sigma(
     """Return a sigma, the standard deviation of the noise, that makes the Gaussian mechanism (epsilon, delta)-DP.
 
     epsilon : [0, 1e150]; delta : (0, 1); sensitivity : in L2, (0, inf); they broadcast
-    calibration : "balle2018", the smallest possible sigma (the inverse of `gaussian_epsilon`), or
-        "zcdp", a larger sigma from ``rho = dp_to_zcdp(epsilon, delta)``, a cost that adds up under composition
+    calibration : "balle2018" gives the smallest possible sigma (the inverse of `gaussian_epsilon`). Option
+        "zcdp" gives a larger sigma, from ``rho = dp_to_zcdp(epsilon, delta)``, a cost that adds up under composition
 
     >>> from lib.accounting import gaussian_sigma
     >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))

@@ -54,7 +54,7 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
     """Return the `HockeyStick` delta(epsilon) of `count` draws from N(mean1, cov1) against `count` from N(mean2, cov2).
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
-    epsilon : array_like of real numbers, any shape; negative ones are permitted, and 0 gives the total variation
+    epsilon : array_like of real numbers, any shape. Negative numbers are permitted, and 0 gives the total variation
     count : integer in [1, 1e15], the number of independent draws that are seen
     tolerance : in (0, 0.1], the proportion of the integral that may be left out; `error` includes it
 

@@ -177,7 +177,7 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
                 ) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1); list equal mechanisms once with their count,
+    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1). List equal mechanisms once with their count,
         because time grows with the number of pairs and the square root of the total count
     delta : [1e-12, 1); eps_error : (0, inf)
 

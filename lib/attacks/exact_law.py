@@ -84,7 +84,7 @@ def report_law(
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
     value : integer in [0, k-1]
-    beside : values of further users, whose reports come from the same call and are also seen, for shared noise
+    beside : values of further users, to find shared noise. Their reports come from the same call and are also seen
     with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 

@@ -97,7 +97,7 @@ def audit_reports(
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : integer >= 8, number of users of each value; confidence : (0, 1)
-    grid : [1e-100, 1e100]; real reports are first rounded to its multiples; None for no rounding
+    grid : [1e-100, 1e100]. Real reports are first rounded to its multiples; with None, they are not rounded
 
     Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
     about k^2 `trials` numbers.

@@ -96,8 +96,8 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     """Return Adult under UCI's column names (`ADULT_COLUMNS`), six integer and nine string columns.
 
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
-    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222);
-        "category" keeps ``?`` as a value
+    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222).
+        Option "category" keeps ``?`` as a value
     source : "real", or "stand-in" for synthetic records, the same number in each part, with the same columns and types
 
     Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
@@ -125,7 +125,7 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
     """Return Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, under UCI's names.
 
     missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of
-        miura2025 (Table 1); "category" keeps ``unknown`` as a value
+        miura2025 (Table 1). Option "category" keeps ``unknown`` as a value
     source : "real", or "stand-in" for the same number of synthetic records of the 11 string columns
 
     Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
@@ -175,8 +175,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     """Return the six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
     frame : the columns of `adult`, at least one record
-    scaling : "observed" sends each column's minimum and maximum to -1 and 1, and a guarantee must treat both as public;
-        "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
+    scaling : "observed" sends each column's minimum and maximum to -1 and 1. A guarantee must treat both as public.
+        Option "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
 
     miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises a ``ValueError`` that names the column if a column
     is absent, has a missing or out-of-range value or, for "observed", has only one value.

@@ -179,7 +179,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores, in which a candidate is worse by twice the sensitivity, or not at all."""
+        """Return two pairs of scores: one candidate is worse by twice the sensitivity, or neither is worse."""
         return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:

@@ -59,9 +59,9 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
     """Run Algorithm 1 of hasegawa2015 with corrections; return alpha (m,), the trace and whether the loop converged.
 
     P, K : shapes (n, n) and (n, m), arrays or other objects with ``@`` and ``.T``; for the linear model K is Y
-    rate : beta in (0, inf); default: adaptive, see below
+    rate : beta in (0, inf). The default is adaptive (see below)
     tol : e in [0, inf); the loop ends when |alpha_new - alpha|^2 < e
-    start : alpha before the first step, >= 0; default: all equal
+    start : alpha before the first step, >= 0. By default all entries are equal
     trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
 
     The paper does not give beta. By default beta begins at 1000, and is permanently divided by ten whenever a step

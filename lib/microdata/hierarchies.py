@@ -45,7 +45,7 @@ class Hierarchy:
 
     attribute : the name of the attribute
     values : all values of the attribute, (d,), strings or the integers from the smallest to the greatest
-    positions : for each level, the group of each value, (d,); groups are unions of groups of the level below
+    positions : for each level, the group of each value, (d,). Groups are unions of groups of the level below
     labels : for each level, the name of each group
 
     Level 0 leaves the values unchanged, and level `height` makes all of them ``*``.

@@ -69,7 +69,7 @@ class Suppression:
 class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
-    loss : in [0, 1], by the chosen measure; a record left out counts 1 in every cell
+    loss : in [0, 1], by the chosen measure. A record left out counts 1 in every cell
     nodes, checked : the number of nodes in the lattice, and the number of nodes whose classes were counted (by all
         attributes, or by some attributes that already leave out too many records)
     """
@@ -83,7 +83,7 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
                loss: str = "lm") -> Generalization:  # fmt: skip
     """Return the k-anonymous full-domain generalization of smallest loss.
 
-    records : frame of n >= 1 records; columns without a hierarchy pass through
+    records : frame of n >= 1 records. Columns without a hierarchy pass through
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
     max_suppression : in [0, 1], the largest proportion of records (those in smaller classes) that may be left out
@@ -117,8 +117,8 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
     """Return `records` without those that share their values of `attributes` with fewer than k - 1 others.
 
     records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
-    levels : mapping from attribute to a level, to which the attribute is first generalized; the result has the labels
-    hierarchies : mapping from each attribute in `levels` to its `Hierarchy`; default of both: no generalization
+    levels : mapping from attribute to the level to which it is first generalized. The result has the level's labels
+    hierarchies : mapping from each attribute in `levels` to its `Hierarchy`. By default nothing is generalized
 
     >>> import pandas as pd
     >>> from lib.microdata.k_anonymity import suppress
@@ -190,7 +190,7 @@ def _classes(columns) -> np.ndarray:
 class _Lattice:
     """The nodes, tuples of levels, and what is known about each of them; see the module's text.
 
-    rising : G of every node; lower, upper : bounds of p of every node; each axis has an entry for every level
+    rising : G of every node; lower, upper : bounds of p of every node. Each axis has an entry for every level
     known : mapping from each node that was counted to p and the number of records left out
     """
 

@@ -30,7 +30,7 @@ def logistic_regression(
 
     features : (n, p). Raises a ``ValueError`` that asks for scaling if the solver cannot reach the minimum
     labels : (n,), 0 or 1, both present
-    weights : (n,), for example density ratios, >= 0 with a positive sum; only their proportions matter
+    weights : (n,), for example density ratios, >= 0 with a positive sum. Only their proportions matter
     penalty : in [1e-12, 1e6], without the intercept. A penalty makes the optimum unique if features add up to a
         constant, as 0/1 columns do, and finite if the classes can be separated. The paper does not give a penalty
     Returns a fitted scikit-learn `LogisticRegression`.

@@ -76,7 +76,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     features : (records, n_0) in [0, 1]; labels : (records,), integers from 0 to classes - 1
     plan : a `Plan`
     learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights
-    records : a public number >= 1; a step divides its noisy sum by sampling x records. The default is the actual
+    records : a public number >= 1. A step divides its noisy sum by sampling x records. The default is the actual
         number of records, which is then public
     rng : numpy Generator, which selects the records and draws the noise
 
@@ -160,6 +160,7 @@ def _sample(order, size, rng):
 @compiled
 def _run(parameters, widths, features, labels, sizes, order, rate, limit, sigma, momentum, l2, scale, rng, outputs,
          errors, change):  # fmt: skip
+    """Train `parameters` in place; each of `sizes` is the number of records in a step."""
     velocity = np.zeros_like(change)
     kind = parameters.dtype.type
     unlimited = np.array([-np.inf, np.inf, -np.inf, np.inf])

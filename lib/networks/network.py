@@ -184,7 +184,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
     network : the start, which is not modified
     learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the number of records; epochs : integer >= 1
     l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as in the paper and in scikit-learn
-    weight_range, bias_range : pairs (low, high); the start and every step's result are projected to these ranges
+    weight_range, bias_range : pairs (low, high). The start and every step's result are projected to these ranges
     shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles the records
 
     An epoch's last batch holds the remaining records, and its change is divided by its own size.

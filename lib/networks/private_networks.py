@@ -6,7 +6,7 @@
 Each function returns a `PrivateNetwork`: the network and its `PrivacyStatement`, which says what the same noise means
 for the whole model. A per-parameter epsilon is a weak guarantee, because a model is published with all its parameters.
 
-Noise is drawn in floating point, and the guarantees hold for real numbers (`floating_point` shows the difference).
+Noise is drawn in floating point, but the guarantees hold for real numbers (`floating_point` shows the difference).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class PrivacyStatement:
     epsilon : in (0, inf), what the paper states for each parameter separately
     parameters, epochs, batches : numbers of parameters, epochs and batches in an epoch; in LearningFirst, 1 and 1
     noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
-        parameters are; False if thresholds derive from the other parameters, or if records are cut one by one
+        parameters are. It is False if thresholds derive from the other parameters, or if records are cut one by one
 
     AnonymizedLearning divides epsilon among the E epochs: every step adds noise of scale range times E/epsilon to every
     change. A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
@@ -191,7 +191,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
     """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change (Theorem 4).
 
     network : the start, chosen without the data
-    epsilon : (0, inf), for each parameter as the paper states it; `PrivacyStatement` gives the actual guarantee
+    epsilon : (0, inf), for each parameter as the paper states it. `PrivacyStatement` gives the actual guarantee
     weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
         without the data. The default for both is the "corrected" bounds (`intervals`) at the current parameters, a pair
         for each parameter

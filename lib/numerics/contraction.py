@@ -39,8 +39,8 @@ class Tensor(NamedTuple):
 class Contraction:
     """A compiled request: the product of `inputs`, summed over the variables in `order`.
 
-    inputs : `Tensor`s with entries >= 0, read anew at each run, so that they may be overwritten in
-        place; either all of them have derivatives or none
+    inputs : `Tensor`s with entries >= 0. Each run reads them anew, so they may be overwritten in
+        place. Either all of them have derivatives or none
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : the variables in `inputs` but not in `keep`, in the order of their elimination
     keep : the variables that stay, permitted only without derivatives; each must occur in `inputs`

@@ -43,8 +43,8 @@ class Pairwise(LinearOperator):
     """The (n, m) matrix with entries c_i d_j exp(l_i . r_j - |s_i - t_j|_1), a scipy `LinearOperator`.
 
     left, right : `Points`, n on the left and m on the right
-    symmetric : declares that exp(...) is the same for (i, j) and (j, i), the points being the same;
-        products then evaluate each pair once, which halves their cost
+    symmetric : declares that the points are the same, so that exp(...) is the same for (i, j) and (j, i).
+        Products then evaluate each pair once, which halves their cost
 
     ``A @ v`` takes a v of shape (m,) or (m, h), and ``A.T @ v`` takes (n,) or (n, h). The products need memory for
     their result and one block. `dense()` is the array itself.

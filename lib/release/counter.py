@@ -25,7 +25,7 @@ class Counter:
 
     domain : `Domain`
     workload : the sets, as for `aim`: k for all sets of k attributes, a collection of sets, or a mapping from sets
-    max_cells : [1, inf); a set with more cells is not counted, but its smaller subsets are
+    max_cells : [1, inf). A set with more cells is not counted, but its smaller subsets are
 
     >>> import numpy as np
     >>> from lib.release import Counter

@@ -23,7 +23,7 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     parts : arguments of `batches`, for example paths
     batches : a function that maps a part to its records, in batches as `Counter.add` takes them
     domain, workload, max_cells : as for `Counter`
-    client : a `distributed.Client`, whose workers count one part at a time; None: this process counts all parts
+    client : a `distributed.Client`, whose workers count one part at a time. With None, this process counts all parts
 
     This process and each worker need memory for a few counters and a batch. If a worker is lost, another worker counts
     its part again. Sums of integers do not depend on their order, so the counts are the same as with one process.

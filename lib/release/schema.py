@@ -67,8 +67,8 @@ class Attribute:
     """One attribute, and the codes of its values.
 
     name : the name of the column; kind : one of `KINDS`
-    labels : the labels of the codes 0, 1, ... in the domain; the schema gives the first `declared` labels
-    missing, unseen : the codes of missing and of unlisted values; `unseen` is -1 unless the kind is "values"
+    labels : the labels of the codes 0, 1, ... in the domain. The schema gives the first `declared` labels
+    missing, unseen : the codes of missing and of unlisted values. `unseen` is -1 unless the kind is "values"
     starts : where the bins start, in increasing order: numbers, or ordinals of days if the kind is "dates"
     last : the end of the last bin, which the bin includes
     form : the format of dates, as `datetime.strptime` takes it; "" means dates such as 2001-12-31
@@ -460,6 +460,7 @@ def _yaml(attributes) -> str:
 
 
 def _of_codebook(place, row) -> tuple[str, dict]:
+    """Return the name and the schema entry of the attribute in `row` of a codebook; errors name `place`."""
     if None in row or None in row.values():
         raise ValueError(f"{place} must have as many cells as the first line")
     cells = {key: value.strip() for key, value in row.items() if value.strip()}

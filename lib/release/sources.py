@@ -236,6 +236,7 @@ def _numbers(column, blanks) -> np.ndarray:
 
 
 def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBatch]:
+    """Return the record batches of `data`, read by the function for its kind of source."""
     path, scheme = Path(data), re.match(r"(\w+)://", data)
     database = scheme or path.suffix.lower() in _DUCKDB
     if scheme and scheme[1] not in SCHEMES:
@@ -277,6 +278,7 @@ def _lacking(data, names, columns) -> None:
 
 
 def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
+    """Yield the columns `names` of a CSV file in batches, with any of `_SEPARATORS` between its cells."""
     header = _header(data)
     if header[-1] not in "\r\n":
         raise ValueError(f"{data} must have at least one record below the column names")

@@ -59,7 +59,7 @@ class Intervals:
     """Intervals for counts; each field is a number or an array of the counts' shape.
 
     low, high : integers, as floats; the interval includes both ends
-    unbiased : the first covering measurement, whose mean, given that there is one, is the truth; NaN if there is none
+    unbiased : the first measurement that covers the counts. Its mean, given that there is one, is the truth; else NaN
     expected_error : the mean absolute error of `unbiased` (for discrete Gaussian noise, of continuous noise), or NaN
     measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
     """

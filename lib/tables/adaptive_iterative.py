@@ -44,13 +44,13 @@ class Step:
 
     attributes : the attributes of the measured marginal; () if the number of records was measured
     sigma : scale of the noise in counts: the standard deviation of Gaussian noise, or b of Laplace noise
-    epsilon : privacy cost of the choice by the exponential mechanism; 0 in the initialization, which makes no choice
+    epsilon : privacy cost of the choice by the exponential mechanism. It is 0 in the initialization, which makes no choice
     rho_used : zCDP spent so far, including this step
     cells : size of the model fitted after the step: the number of cells of its junction tree's cliques
     gap, evaluations : the duality gap of the fitted model, and the number of calls of the oracle during the fit
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
     errors : for each requested attribute set, the L1 distance of the model's marginal from the true one, divided by
-        the number of records; these errors are not private: use them for study, and do not release them
+        the number of records. These errors are not private: use them for study, and do not release them
     """
 
     attributes: tuple[str, ...]
@@ -71,7 +71,7 @@ class Choice:
     model : the model before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
-    expected : noise expected in a count; scores subtract it for all cells or, if `clear`, for cells off by more
+    expected : noise expected in a count. Scores subtract it for all cells or, if `clear`, for cells off by more
     """
 
     model: GraphicalModel
@@ -87,7 +87,7 @@ class Result:
     """The result of a run.
 
     synthetic : a `Table` drawn from `model`; model : the last model; measurements, steps : those made, in order
-    rho : the budget; rho_used : the part spent; in an exact run both are Fractions, like the steps' scales and epsilons
+    rho : the budget; rho_used : the part spent. In an exact run both are Fractions, like the steps' scales and epsilons
     noise : the kind of noise; total : the number of records if it is public, else None; choice : the last round's choice
     """
 
@@ -110,7 +110,7 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
     epsilon : (0, inf), or [1e-6, 1e6] for an exact run; delta : (0, 1), or [1e-300, 1) for an exact run
     workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
         sets, or a mapping from attribute sets to weights c_s in [1e-100, 1e100]
-    plan : settings of the algorithm; `plan.PRINTED` has the settings of the paper
+    plan : settings of the algorithm. `plan.PRINTED` contains the settings of the paper
     rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact.
         An exact run draws from the operating system and computes only with integers and fractions until the noise is
         added (`private_draws`, `budget_schedule`), so that the guarantee holds for the program

@@ -38,7 +38,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 
     domain : `Domain`; measurements : iterable of `graphical_model.Measurement`, at least one
     total : number of records, (0, 1e100]
-    step_size : eta_t for every t, (0, 1e100]; by default the step size is adaptive, see below
+    step_size : eta_t for every t, (0, 1e100]. By default the step size is adaptive (see below)
     weights : w_c, "inverse-variance" for 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" for 1/sigma_c
         as in Algorithm 2, or "equal" as in section 2.3
     start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;

@@ -171,9 +171,9 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
     """Return the `GraphicalModel` that fits noisy marginals best.
 
     domain : `Domain`
-    measurements : iterable of `Measurement`; none gives the uniform distribution
-    total : number of records if it is public, (0, 1e100]; default: estimated from the measurements
-    tau : weight of the entropy, [1e-100, 1e100]; default: 0.03 / the smallest sigma
+    measurements : iterable of `Measurement`. An empty one gives the uniform distribution
+    total : number of records if it is public, (0, 1e100]. By default it is estimated from the measurements
+    tau : weight of the entropy, [1e-100, 1e100]. The default is 0.03 / the smallest sigma
     tolerance : the target gap, (0, inf), in units of half the number of cells measured
     start : `GraphicalModel` over the same domain to start from; default: the uniform model
     max_evaluations : the largest number of calls of the oracle; `converged` is False if more would be needed
@@ -198,7 +198,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     """Return the result of `fit` for measurements added to a `Reconciliation` one by one, with two more options.
 
     tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
-        weight of each, [1e-100, 1e100]. In the objective to which the gap refers, tau is then the smallest weight. The
+        weight of each, [1e-100, 1e100]. The gap then refers to the objective whose tau is the smallest weight. The
         part of the first term that belongs to an effect is multiplied by the smallest weight over the effect's weight
     centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre). Its potentials
         over cliques that were not measured are left out. The default is the uniform model, as in `fit`

@@ -28,11 +28,11 @@ _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full preci
 class MarginalOracle:
     """An oracle for the marginals of models on the same cliques, prepared once for all of them.
 
-    cliques : different tuples of variables, each sorted and not empty
+    cliques : different tuples of variables. Each tuple is sorted and not empty
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : an elimination order that is known to be good, to compare with the orders that are found
 
-    A clique inside another shares its tensor, in which potentials add up. A variable in no clique is uniform.
+    A clique inside another shares its tensor, and their potentials add up. A variable in no clique is uniform.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ _WORDS = {
 class Plan:
     """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
 
-    start : "sized", "printed" or "none"; choice : "clear" or "printed"; pace : "tested", "printed" or "steady"; the
+    start : "sized", "printed" or "none"; choice : "clear" or "printed"; pace : "tested", "printed" or "steady". The
         module's text describes these devices
     rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes;
         None: `rounds_for`. With a number near d, the budget may end within the first d measurements

@@ -22,7 +22,7 @@ def from_conditionals(
     """Return `n` records, an integer array (n, d), in random order.
 
     conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]). Up to a constant, the sum of
-        the arrays is the logarithm of the variable's probability given the other variables among the axes, which come
+        the arrays is the logarithm of the variable's probability given the other variables among the axes. These come
         earlier in the list
     marginals : the distribution of each variable in turn, an array of the probabilities of its values
     """

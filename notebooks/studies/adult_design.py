@@ -91,7 +91,7 @@ def design_matrix(records, kinds: Mapping, *, scaling="range", reference=None) -
     kinds : mapping from attribute to its number of categories or its range; other columns are left out
     scaling : how numeric values are scaled: "range" to [0, 1] over the public range, "standard" to mean 0 and variance
         1 over `reference`, "none"
-    reference : the records, for example those of training, whose mean and standard deviation "standard" takes; default:
+    reference : the records, for example those of training, whose mean and standard deviation "standard" takes. The default is
         `records`. A value that is the same in all of them is only shifted
     """
     checks.one_of("scaling", scaling, SCALINGS)

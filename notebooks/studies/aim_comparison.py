@@ -98,7 +98,7 @@ class Settings:
     """The common settings of a grid's cells.
 
     delta : (0, 1); seed : integer >= 0
-    depth : the depth of the decision trees, integer >= 1; with None they grow until their leaves are pure
+    depth : the depth of the decision trees, integer >= 1. With None they grow until their leaves are pure
     kernels : integer >= 0, how many of the first trials also train a radial kernel, which takes longest
     """
 
@@ -121,9 +121,9 @@ class Study:
 
     scores : frame, one row a cell: data, method, epsilon, trial, records; error1, error2, error3
         (alpha-way errors); mi_error (nats); the columns of `SETTINGS` (accuracies; radial in the first trials only)
-    information : frame, one row for each data set, method, epsilon and pair of attributes: nats, the mutual information, a
-        mean over the trials, and deviation, its standard error (not a number for one trial). For the real records the
-        method is "original"
+    information : frame, one row for each data set, method, epsilon and pair of attributes. Column nats is the mutual
+        information, a mean over the trials, and deviation is its standard error (NaN for one trial). For the real
+        records the method is "original"
     """
 
     scores: pd.DataFrame

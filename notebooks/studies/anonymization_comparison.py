@@ -69,15 +69,15 @@ def grid(
 
     frame : `datasets.adult` of all parts with ``missing="category"``
     setups, methods : names out of `SETUPS` and `METHODS`; ks : reals in (1, records]
-    trials, records, jobs : integers >= 1; this number of records is for training, the others of the frame for testing
+    trials, records, jobs : integers >= 1. This number of records is for training, the rest of the frame is for testing
     seed : integer >= 0; folder : where finished cells are kept, and looked for first. A kept cell counts only if the
         records, all settings and the code that it depends on are the same
 
     The result has one row for each cell, with `COLUMNS` and the CPU seconds it took.
 
     setup : "-" for the methods that perturb nothing; k : 1 for the original records
-    auc : the AUC on the test records, not a number where the training records that are left lack a class
-    effective : effective sample size of the weights; removed : share of records left out; width : width of the kernel
+    auc : the AUC on the test records, NaN where the training records that are left lack a class
+    effective : effective sample size of the weights; removed : proportion of records left out; width : width of the kernel
     """
     trials, records, jobs, seed = (
         checks.whole(name, value, interval)

@@ -65,7 +65,7 @@ def code(function) -> str:
 def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress=False) -> list:
     """Return ``function(*common, *place)`` for each of `places`, in their order.
 
-    function : a function of a module, so that other processes find it; with `folder`, its results are of JSON's types
+    function : a function of a module, so that other processes find it. With `folder`, its results are of JSON's types
     common : arguments that all cells share, sent to each worker of a scheduler once
     keys : a `key` for each place, which need not cover the code; folder : where results are kept, and searched for first
     jobs : number of processes, integer >= 1; a scheduler has its own

@@ -26,7 +26,7 @@ def one_run(
     """Return a lower bound on epsilon from one run.
 
     scores : finite, shape (m,), of each canary, higher where it seems to be in the table
-    present : bools of the same shape, by fair, independent coins: whether it is in the table
+    present : bools of the same shape, drawn by fair, independent coins. True means that the canary is in the table
     guesses : integer in [1, m/2], fixed before the scores are known. This number of canaries with the highest scores are
         guessed to be in the table, and the same number with the lowest are guessed not to be
     delta : [0, 1); confidence : (0, 1)

@@ -27,7 +27,7 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
     synthetic, real_test : `Table`s over one domain
     target : the attribute to predict from all others, at least one
     model : one of `CLASSIFIERS`, described below
-    rng : numpy Generator; it breaks ties between equally good splits and orders the SVM's steps. The same `rng` gives the
+    rng : numpy Generator. It breaks ties between equally good splits and orders the SVM's steps. The same `rng` gives the
         same result
     depth : largest depth of the trees, integer in [1, 1e9]; the SVMs have none
 

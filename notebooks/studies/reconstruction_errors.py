@@ -19,7 +19,7 @@ def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
     """Return the probabilities of the chain of `m` attributes, an axis of ``len(shares)`` categories for each.
 
     m : integer >= 1; shares : the probabilities of the categories of each attribute, a vector >= 0 with sum 1
-    stay : probability in [0, 1] of repeating the category before; else the next one is drawn from `shares`
+    stay : probability in [0, 1] of repeating the category before. Otherwise the next category is drawn from `shares`
     """
     m, stay = checks.whole("m", m, "[1, inf)"), checks.number("stay", stay, "[0, 1]")
     shares = checks.real("shares", shares, "[0, 1]")
