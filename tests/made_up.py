@@ -8,7 +8,7 @@ from lib.tables.table import Domain, Table
 
 
 def dependent_table() -> Table:
-    """2,000 records of four attributes: b depends on a; c and d are independent of all others."""
+    """Return 2,000 records of four attributes: b depends on a; c and d are independent of all others."""
     rng = np.random.default_rng(0)
     a = rng.integers(3, size=2000)
     columns = [a, (a + rng.integers(2, size=2000)) % 3, rng.integers(2, size=2000), rng.integers(4, size=2000)]
@@ -16,7 +16,7 @@ def dependent_table() -> Table:
 
 
 def numeric_adult(n: int = 2_000, *, rng: np.random.Generator) -> pd.DataFrame:
-    """`n` records with Adult's six numeric columns and their ranges.
+    """Return `n` records with Adult's six numeric columns and their ranges.
 
     The distributions are written down from common knowledge of a working population and a
     survey of it; none is fitted to Adult, and the columns are independent. They are wide
@@ -48,7 +48,7 @@ def numeric_adult(n: int = 2_000, *, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def library_members(n: int = 2_000, *, rng: np.random.Generator) -> pd.DataFrame:
-    """`n` members of a library that there is not, as texts: the example of notebooks/yours.
+    """Return `n` members of an invented library, as texts: the example of notebooks/yours.
 
     Children have children's cards, families borrow most; a few values are missing, misspelt or beyond the codebook's ranges.
     """

@@ -78,7 +78,7 @@ TOGGLE = re.compile(r'>(?P<entry>[^<]+)(?P<between></a><details[^>]*>\s*<summary
 
 
 def _named(toggle: re.Match) -> str:
-    """The theme gives the sidebar's arrows no name for those who do not see them."""
+    """Name the sidebar's arrows for those who do not see them, because the theme gives them no name."""
     label = edition.say("Pages below “{entry}”", entry=toggle["entry"].strip())
     return f'>{toggle["entry"]}{toggle["between"]} aria-label="{label}"'
 

@@ -94,7 +94,7 @@ def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
 
 
 def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
-    """Return the law of the sum of the first changes of all parameters but the weight: class 2 counts plus, class 1 minus."""
+    """Return the law of the sum of the first changes of all parameters but the weight: class 2 counts as plus, class 1 as minus."""
     weight = on_grid(0.5 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
     bias = on_grid(0.0 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
     total = signal.fftconvolve(bias, bias)

@@ -21,7 +21,7 @@ from tests.benchmarks import measure
 
 
 def found() -> dict:
-    """Every case by its name: a function from a folder to its lines."""
+    """Return every case by its name: a function from a folder to its lines."""
     cases = {}
     for name in sorted(module.name for module in pkgutil.iter_modules(sys.modules["tests.benchmarks"].__path__)):
         if name != "__main__":

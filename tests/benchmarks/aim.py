@@ -50,7 +50,7 @@ CASES = {
 
 
 def lines(case, folder):
-    """The case's line, then those of the peers that are installed."""
+    """Yield the case's line, then those of the peers that are installed."""
     name, k, epsilon, seeds = CASES[case]
     table, measured = encoded(name, Path(folder)), Path(folder, f"{case}.measured.npz")
     yield (ours := measure.child(__name__, "whole", table, k, epsilon, seeds, measured))
@@ -67,7 +67,7 @@ def _peer(name, task, python, ours, *arguments) -> dict:
 
 
 def encoded(name, folder) -> Path:
-    """The real table in a file, so that the measured processes do without pandas."""
+    """Return the real table in a file, so that the measured processes do without pandas."""
     from lib.data import datasets, encodings
 
     file = folder / f"{name}.npz"
@@ -84,7 +84,7 @@ def encoded(name, folder) -> Path:
 
 
 def whole(meter, table, k, epsilon, seeds, measured) -> dict:
-    """AIM `seeds` times; the last run's measurements go into the file `measured`."""
+    """Run AIM `seeds` times; the last run's measurements go into the file `measured`."""
     from lib.tables.adaptive_iterative import aim
 
     table, found, watched = load_table(table), [], Watched()
@@ -137,7 +137,7 @@ def _bytes(operation) -> int:
 
 
 def _copied(size=8_000_000) -> float:
-    """Bytes a second that the fastest of some copies reads and writes."""
+    """Return the bytes a second that the fastest of some copies reads and writes."""
     source, target = np.ones(size), np.ones(size)
     times = []
     for _ in range(20):
@@ -148,7 +148,7 @@ def _copied(size=8_000_000) -> float:
 
 
 def fitted(meter, table, measured) -> dict:
-    """Our fit of given measurements, to the certificate of AIM's last round."""
+    """Return our fit of given measurements, to the certificate of AIM's last round."""
     table, measurements = load_table(table), load_measurements(measured)
     with meter:
         model = fit(table.domain, measurements)
@@ -156,13 +156,13 @@ def fitted(meter, table, measured) -> dict:
 
 
 def judged(table, measurements, marginal) -> dict:
-    """Loss and errors of a model, given as a function from attributes to their marginal."""
+    """Return the loss and errors of a model, given as a function from attributes to their marginal."""
     squares = [np.sum((marginal(m.attributes) - m.values) ** 2) / m.sigma**2 for m in measurements]
     return {"loss": round(float(sum(squares)) / 2, 2)} | named(errors(table, marginal))
 
 
 def errors(table, marginal) -> list[float]:
-    """Mean L1 distance of the 1-, 2- and 3-way marginals from the table's, over the number of records."""
+    """Return the mean L1 distance of the 1-, 2- and 3-way marginals from the table's, over the number of records."""
 
     def error(names):
         return np.abs(table.marginal(names) - marginal(names)).sum() / len(table)

@@ -43,7 +43,7 @@ PUBLIC = (
 
 
 def tables() -> dict[str, Path | None]:
-    """The tables by their names, with their files; None where `encoded` makes them itself."""
+    """Return the tables by their names, with their files; None where `encoded` makes them itself."""
     folder = os.environ.get("TABLES")
     files = sorted(Path(folder).glob("*.csv")) if folder else []
     known = ("adult", "bank", *(PUBLIC if measure.peer("statsmodels") else ()))
@@ -57,7 +57,7 @@ CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in table
 
 
 def lines(case, folder):
-    """Our line, then `mbi`'s where it is installed."""
+    """Yield our line, then `mbi`'s where it is installed."""
     name, epsilon = CASES[case]
     # A standard error needs two seeds at least.
     seeds, limit = asked("SEEDS", 5, "[2, 1000]"), asked("LIMIT", aim.PEER_LIMIT, "[1, 1e6]")
@@ -79,7 +79,7 @@ def asked(name, default, permitted) -> int:
 
 
 def _fits(table, measured, limit) -> list[dict]:
-    """What `mbi` makes of one seed's measurements after the other, up to one that it does not finish; nothing if it is not installed."""
+    """Return what `mbi` makes of one seed's measurements after the other, up to one that it does not finish; nothing if it is not installed."""
     found: list[dict] = []
     if python := measure.peer("mbi"):
         for file in measured:
@@ -90,7 +90,7 @@ def _fits(table, measured, limit) -> list[dict]:
 
 
 def summary(found: list[dict]) -> dict:
-    """One line of those of the seeds: means and standard errors, medians of the times, the most memory."""
+    """Return one line for the lines of all seeds: means and standard errors, medians of the times, the largest memory."""
     errors = np.array([[line[name] for name in NAMES if name in line] for line in found])
     spread = errors.std(axis=0, ddof=1) / np.sqrt(len(found))
     line = {"seeds": len(found)} | aim.named(errors.mean(axis=0))
@@ -101,7 +101,7 @@ def summary(found: list[dict]) -> dict:
 
 
 def paired(ours: list[dict], theirs: list[dict]) -> dict:
-    """How many standard errors our errors are above theirs, on the same measurements."""
+    """Return how many standard errors our errors are above theirs, on the same measurements."""
     behind = {}
     for name in (name for name in NAMES if name in ours[0]):
         above = np.array([one[name] - other[name] for one, other in zip(ours, theirs, strict=True)])
@@ -111,7 +111,7 @@ def paired(ours: list[dict], theirs: list[dict]) -> dict:
 
 
 def encoded(name, folder) -> Path:
-    """The table in a file, for the measured processes."""
+    """Return the table in a file, for the measured processes."""
     source, file = tables()[name], folder / f"{name}.npz"
     if name in PUBLIC and not file.exists():
         measure.child("tests.benchmarks.peers.statsmodels", "write", name, file, python=measure.peer("statsmodels"))
@@ -131,7 +131,7 @@ def encoded(name, folder) -> Path:
 
 
 def whole(meter, table, epsilon, seed, measured) -> dict:
-    """Our AIM once, with the errors of its model; its measurements go into the file `measured`."""
+    """Run our AIM once, with the errors of its model; its measurements go into the file `measured`."""
     from lib.tables.adaptive_iterative import aim as run
 
     table, rng = aim.load_table(table), np.random.default_rng(int(seed))

@@ -29,7 +29,7 @@ ENTROPY = 0.003  # over the smallest sigma: the weight of the entropy in the mod
 
 
 def fits(table, epsilon, seed) -> tuple[dict, tuple]:
-    """The models by their names, and the measurements."""
+    """Return the models by their names, and the measurements."""
     from lib.tables import adaptive_iterative, entropic_mirror_descent, graphical_model
 
     run = adaptive_iterative.aim(table, epsilon, aim.DELTA, aim_accuracy.K, rng=np.random.default_rng(seed))
@@ -43,7 +43,7 @@ def fits(table, epsilon, seed) -> tuple[dict, tuple]:
 
 
 def rows(name, table) -> list[dict]:
-    """A row for each epsilon, seed and fit, with the 1-, 2- and 3-way errors and the loss of its model."""
+    """Return a row for each epsilon, seed and fit, with the 1-, 2- and 3-way errors and the loss of its model."""
     from lib.tables import graphical_model
 
     found = []
@@ -58,7 +58,7 @@ def rows(name, table) -> list[dict]:
 
 
 def main(output=FILE) -> int:
-    """Write the file; 1, with a line, where a table is not to be had."""
+    """Write the file; return 1, and print a line, if a table is missing."""
     found = []
     with tempfile.TemporaryDirectory() as folder:
         for name in TABLES:

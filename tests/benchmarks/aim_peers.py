@@ -57,7 +57,7 @@ def _digest(file) -> str:
 
 
 def row(place, version, file, limit) -> dict:
-    """One seed of one program, run."""
+    """Run one seed of one program."""
     name, epsilon, program, seed = place
     with tempfile.TemporaryDirectory() as folder:
         if program == OURS:
@@ -90,7 +90,7 @@ def run(names, seeds, limit, output=FILE) -> int:
 
 
 def _seeds(cell, version, seeds, limit, file, output) -> None:
-    """The seeds of one table, epsilon and program, up to one that does not end."""
+    """Run the seeds of one table, epsilon and program, up to one that does not end."""
     for seed in range(seeds):
         place = (*cell, seed)
         found = results.load(output) if output.exists() else pd.DataFrame(columns=COLUMNS)
@@ -106,7 +106,7 @@ def _seeds(cell, version, seeds, limit, file, output) -> None:
 
 
 def _stands(kept, version, limit) -> bool:
-    """Whether a row need not be made again."""
+    """Return whether a row need not be made again."""
     return kept["version"] == version and (pd.notna(kept["error1"]) or kept["limit_s"] >= limit)
 
 

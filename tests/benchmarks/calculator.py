@@ -20,7 +20,7 @@ location.hash = arguments[0];
 
 
 def lines(case, folder):
-    """A line: the median, the 95th percentile and the most, in milliseconds."""
+    """Yield a line: the median, the 95th percentile and the most, in milliseconds."""
     if not (BOOK / "calculator.html").exists() or None in (found(BROWSERS), found(DRIVERS)):
         raise measure.Absent("the book is not built (make book), or there is no Chromium")
     question = case.rpartition(".")[2]

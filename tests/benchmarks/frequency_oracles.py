@@ -37,7 +37,7 @@ CASES = {
 
 
 def lines(case, folder):
-    """A line for each oracle of the case, then those of the peers that are installed."""
+    """Yield a line for each oracle of the case, then those of the peers that are installed."""
     oracles, n, k, task = CASES[case]
     for oracle in oracles:
         yield (ours := measure.child(__name__, task, oracle, n, k))
@@ -67,7 +67,7 @@ def collected(meter, name, n, k) -> dict:
 
 
 def simulated(meter, name, n, k) -> dict:
-    """Support counts and estimates from the true counts."""
+    """Return support counts and estimates from the true counts."""
     oracle, values, f = _population(name, int(n), int(k))
     users = np.bincount(values, minlength=oracle.k)
     for seed in range(3):

@@ -48,7 +48,7 @@ class Meter:
         self._peak = peak_mb()
 
     def reading(self) -> dict:
-        """Medians of the blocks' seconds, and the most memory held so far over what numpy alone took."""
+        """Return medians of the blocks' seconds, and the most memory held so far over what numpy alone took."""
         cpu, wall = (float(f"{seconds:.4g}") for seconds in np.median(self._runs, axis=0))
         return {"cpu_s": cpu, "wall_s": wall, "peak_mb": round(self._peak - self._baseline)}
 
@@ -105,13 +105,13 @@ def micro(meter, module, function) -> dict:
 
 
 def peer(name):
-    """The Python of the environment with the peer `name`, or None where it is not installed or not wanted."""
+    """Return the Python of the environment with the peer `name`, or None where it is not installed or not wanted."""
     wanted = os.environ.get("PEERS") != "no"
     return PEERS / name / "bin/python" if wanted and (PEERS / name / "installed").is_file() else None
 
 
 def ratios(theirs, ours) -> dict:
-    """The peer's figures over ours, for the figures that both lines have."""
+    """Return the peer's figures over ours, for the figures that both lines have."""
     both = [
         name for name in ("cpu_s", "wall_s", "peak_mb", "loss", "l1", "l2", "l3") if name in theirs and name in ours
     ]
@@ -119,7 +119,7 @@ def ratios(theirs, ours) -> dict:
 
 
 def peak_mb() -> float:
-    """The most memory this process has held. Linux passes a parent's maximum on to its children in
+    """Return the most memory this process has held. Linux passes a parent's maximum on to its children in
     ru_maxrss; what /proc calls the high-water mark starts afresh."""
     try:
         status = Path("/proc/self/status").read_text()

@@ -80,7 +80,7 @@ def anonymized(meter, width, clipping) -> dict:
 
 
 def _compared(name, other, over, under) -> dict:
-    """CPU seconds of the `other` meter, and the ratio of two meters' medians."""
+    """Return the CPU seconds of the `other` meter, and the ratio of two meters' medians."""
     return {
         f"{name}_cpu_s": other.reading()["cpu_s"],
         "ratio": round(over.reading()["cpu_s"] / under.reading()["cpu_s"], 2),
@@ -92,7 +92,7 @@ def _share(model, features, labels) -> float:
 
 
 def _adult():
-    """The records as codes over the greatest code, float32, and whether the income is above 50K."""
+    """Return the records as codes over the greatest code, float32, and whether the income is above 50K."""
     from lib.data import datasets, encodings
 
     data = "real" if datasets.available("adult") else "stand-in"

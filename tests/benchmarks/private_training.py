@@ -22,7 +22,7 @@ CASES = {f"dp_sgd_width{width}_batch{batch}": (width, batch) for width in (10, 5
 
 
 def lines(case, folder):
-    """Ours, then opacus's where it is installed."""
+    """Yield our line, then the line of opacus if it is installed."""
     yield (ours := measure.child(__name__, "steps", *CASES[case]))
     if python := measure.peer("opacus"):
         network = (RECORDS, INPUTS, DEPTH, *CASES[case])
@@ -54,7 +54,7 @@ def steps(meter, width, batch) -> dict:
 
 
 def _runs(width, batch) -> dict:
-    """Some epochs of each kind, a function without arguments, from the same start."""
+    """Return a function without arguments for some epochs of each kind, from the same start."""
     from lib.networks import dp_sgd
     from lib.networks import network as net
 

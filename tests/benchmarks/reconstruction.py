@@ -109,7 +109,7 @@ def linear(meter, part) -> dict:
 
 
 def dense(meter, part, scaling, width) -> dict:
-    """Equations (1), (2) and the kernel written down over all pairs, some rows at a time, then Algorithm 1."""
+    """Compute equations (1), (2) and the kernel over all pairs, some rows at a time, then run Algorithm 1."""
     from scipy.spatial.distance import cdist
 
     from lib.microdata.density_ratio import Features, algorithm_1, duality_gap
@@ -129,7 +129,7 @@ def dense(meter, part, scaling, width) -> dict:
 
 
 def bayes(meter) -> dict:
-    """Ten EM steps on a histogram of 10^7 cells."""
+    """Run ten EM steps on a histogram of 10^7 cells."""
     import warnings
 
     from sklearn.exceptions import ConvergenceWarning
@@ -168,7 +168,7 @@ def slope(meter, cost) -> dict:
 
 
 def _uniform(n, m):
-    """A perturbation of m attributes of five values, and n records of it."""
+    """Return a perturbation of m attributes of five values, and n records of it."""
     from lib.microdata.perturbation import pk_parameters
 
     return pk_parameters(K_LEVEL, 20_000, {f"a{j}": 5 for j in range(m)}), np.random.default_rng(7).integers(
@@ -224,7 +224,7 @@ def _line(model, data) -> dict:
 
 
 def _perturbed(part):
-    """Adult with codes for categories, perturbed."""
+    """Return the perturbed Adult, with codes for categories."""
     from lib.data import datasets, encodings
     from lib.microdata.perturbation import pk_parameters
 

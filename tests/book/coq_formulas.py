@@ -59,7 +59,7 @@ class Reader:
             raise ValueError(f"not a formula: {text}")
 
     def next(self, *wanted: str) -> str | None:
-        """The next token, taken, if it is one of those wanted (or, if none are, whatever it is)."""
+        """Return the next token, taken, if it is one of those wanted (or, if none are, whatever it is)."""
         if self.tokens and (not wanted or self.tokens[0] in wanted):
             return self.tokens.pop(0)
         return None

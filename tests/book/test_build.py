@@ -18,7 +18,7 @@ STATUS = {"en": 0, "ja": 0}
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """The status of a build whose editions end as told, where English comes as far as `read`; and the folder."""
+    """Provide the status of a build whose editions end as told, where English comes as far as `read`; and the folder."""
     monkeypatch.setattr(catalogues, "FOUND", tmp_path / "messages.json")
 
     def make(read=True, **ends):

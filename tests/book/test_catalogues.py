@@ -128,7 +128,7 @@ def test_every_message_is_translated_and_its_translation_keeps_what_it_must(path
 
 
 def stale(found: dict[str, dict[str, str]], language: str) -> list[str]:
-    """The messages that are in a catalogue and no more in the book, or the other way round."""
+    """Return the messages that are in a catalogue and no more in the book, or the other way round."""
     told = []
     for name, messages in found.items():
         path = catalogues.place(name, language)
@@ -162,7 +162,7 @@ def flat(text: str) -> str:
 
 
 def blocks(text: str) -> set[str]:
-    """The headings, paragraphs, items, definitions, titles and cells of tables of a text in Markdown, each on one line."""
+    """Return the headings, paragraphs, items, definitions, titles and cells of tables of a text in Markdown, each on one line."""
     found, term = [""], False
     for line in text.splitlines():
         head = BEGINS.match(line)
@@ -183,7 +183,7 @@ def blocks(text: str) -> set[str]:
 
 
 def texts(value):
-    """All texts in what JSON holds."""
+    """Yield all texts in what JSON holds."""
     if isinstance(value, dict | list):
         for each in value.values() if isinstance(value, dict) else value:
             yield from texts(each)
@@ -192,7 +192,7 @@ def texts(value):
 
 
 def source(page: str) -> set[str]:
-    """The blocks of a page; of a notebook those of its cells, of what they show in Markdown, and captions and the like."""
+    """Return the blocks of a page; of a notebook those of its cells, of what they show in Markdown, and captions and the like."""
     if not page.startswith("notebooks/"):
         return blocks((ROOT / f"book/{page}.md").read_text(encoding="utf-8"))
     cells = json.loads((ROOT / f"{page}.ipynb").read_text(encoding="utf-8"))["cells"]

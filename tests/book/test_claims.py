@@ -549,7 +549,7 @@ def test_no_formula_of_the_book_is_left_raw(book):
 
 
 def with_claim(**changes):
-    """A ledger of one claim, changed (None takes a field away)."""
+    """Return a ledger of one claim, changed (None takes a field away)."""
     entry = {
         "id": "doc.x",
         "item": "Table 1",
@@ -787,7 +787,7 @@ def test_a_record_shows_each_reading(ledger):
 
 
 def unequal(known):
-    """The claims of one table or figure that share a reading but not the set, and do not say why: (one, another, what they share)."""
+    """Return the claims of one table or figure that share a reading but not the set, and do not say why: (one, another, what they share)."""
     found, seen = [], {}
     for id, claim in known.claims.items():
         place = re.match(r"\w+\.(?:table|fig)\w*\.", id)

@@ -53,7 +53,7 @@ def parsed_once():
 
 @pytest.fixture
 def tree(tmp_path):
-    """A function that makes the files of a tree, by their names, and leads to it."""
+    """Return a function that makes the files of a tree, by their names, and leads to it."""
 
     def make(files: dict[str, str], name="tree") -> Path:
         for file, text in files.items():
@@ -448,7 +448,7 @@ def test_every_function_that_ran_in_a_notebook_is_in_its_key(name, tmp_path):
 
 
 def _around(file: str, line: int) -> list[tuple[str, int]]:
-    """The statement that the `line` of a module is in, as content keys number it by the name that it defines."""
+    """Return the statement that the `line` of a module is in, as content keys number it by the name that it defines."""
     for node in ast.parse(Path(file).read_text(encoding="utf-8")).body:
         first = min(part.lineno for part in (node, *getattr(node, "decorator_list", ())))
         if first <= line <= node.end_lineno:
@@ -473,7 +473,7 @@ def test_a_notebook_judges_the_claims_of_its_own_document_alone(name):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """The repository, but what is built."""
+    """Return the repository, but what is built."""
     root = tmp_path_factory.mktemp("scratch") / "repository"
     ignored = shutil.ignore_patterns(".*", "build", "__pycache__", "*.egg-info", "browser")
     shutil.copytree(
@@ -653,7 +653,7 @@ def _twice(x):
 
 
 def notebook_keys(root: Path) -> dict[str, str]:
-    """By name, the keys that make goes by."""
+    """Return the keys that make uses, by name."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(keys, "ROOT", root)
         return keys.today([Path(name) for name in NOTEBOOKS], ["en"])
@@ -665,7 +665,7 @@ def before(copy):
 
 
 def wanted(root: Path, before: dict[str, str], kind="executed") -> set[str]:
-    """The notebooks that have to run, as document/name."""
+    """Return the notebooks that have to run, as document/name."""
     after = notebook_keys(root)
     assert after.keys() == before.keys()
     return {name.removeprefix(f"{kind}/") for name in after if name.startswith(kind) and after[name] != before[name]}

@@ -19,13 +19,13 @@ WITHIN = PLAIN | {
 
 
 def parsed(notebook: Path) -> ast.Module:
-    """All code of a notebook as one tree."""
+    """Return all code of a notebook as one tree."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     return ast.parse("\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"))
 
 
 def names(expression: ast.AST) -> set[str]:
-    """The names that an expression takes from outside of itself, but for a module's constants, `datasets.ADULT_COLUMNS`."""
+    """Return the names that an expression takes from outside of itself, but for a module's constants, `datasets.ADULT_COLUMNS`."""
     named = [node.value for node in ast.walk(expression) if isinstance(node, ast.Attribute) and node.attr.isupper()]
     inside = [node.target for node in ast.walk(expression) if isinstance(node, ast.comprehension)]
     bound = {name.id for target in inside for name in ast.walk(target) if isinstance(name, ast.Name)}
@@ -34,7 +34,7 @@ def names(expression: ast.AST) -> set[str]:
 
 
 def bindings(tree: ast.AST) -> dict[str, list[ast.expr]]:
-    """For each name what it is bound to, all over the notebook; None among it where something else changes it."""
+    """Return, for each name, what it is bound to anywhere in the notebook, with None where something else changes it."""
     found: dict[str, list] = {}
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For)):
@@ -52,7 +52,7 @@ def bindings(tree: ast.AST) -> dict[str, list[ast.expr]]:
 
 
 def constants(tree: ast.AST) -> set[str]:
-    """The names that hold nothing but what literals make."""
+    """Return the names that hold nothing but what literals make."""
     imported = [
         each.asname or each.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for each in node.names
     ]
@@ -69,7 +69,7 @@ def constants(tree: ast.AST) -> set[str]:
 
 
 def evidence(tree: ast.AST):
-    """(the claim, the expression given for it) for each call that judges; a mapping is looked up by its name."""
+    """Yield (claim, the expression given for it) for each call that judges; a mapping is looked up by its name."""
     bound = bindings(tree)
     for call in ast.walk(tree):
         if not isinstance(call, ast.Call):
@@ -88,7 +88,7 @@ def evidence(tree: ast.AST):
 
 
 def dressed(tree: ast.AST) -> list[str]:
-    """The claims whose evidence no computation could change; that there is none, as for what is undetermined, is none."""
+    """Return the claims whose evidence no computation could change; that there is none, as for what is undetermined, is none."""
     known = constants(tree)
     return [
         f"{ast.unparse(claim) if claim else '**'}: {ast.unparse(given)}"

@@ -40,13 +40,13 @@ def luminance(colour):
 
 
 def contrast(a, b):
-    """The WCAG 2 contrast ratio."""
+    """Return the WCAG 2 contrast ratio."""
     low, high = sorted((luminance(a), luminance(b)))
     return (high + 0.05) / (low + 0.05)
 
 
 def lab(rgb):
-    """CIE L*a*b* (D65) of a linear RGB colour."""
+    """Return the CIE L*a*b* (D65) of a linear RGB colour."""
     to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
     xyz = to_xyz @ np.clip(rgb, 0, 1) / [0.9505, 1, 1.089]
     f = np.where(xyz > 216 / 24389, np.cbrt(xyz), (24389 / 27 * xyz + 16) / 116)
@@ -69,7 +69,7 @@ def test_every_pair_of_colours_can_be_told_apart(eye):
 
 
 def explorers():
-    """The nine colours of the explorers' lines, in light and in dark mode, and those of each pattern of dashes."""
+    """Return the nine colours of the explorers' lines, in light and in dark mode, and those of each pattern of dashes."""
     css = CSS.read_text(encoding="utf-8")
     dashes = [re.findall(r"line-(\d)", rule) for rule in re.findall(r"path:is\(([^)]*)\) \{ stroke-dasharray", css)]
     assert [len(each) for each in dashes] == [3, 3] and set(map(int, sum(dashes, []))) == set(range(3, 9))

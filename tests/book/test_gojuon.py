@@ -14,7 +14,7 @@ OTHER = re.compile("[ぁ-んァ-ヶ一-龠]")
 
 
 def entries() -> list[str]:
-    """The first Japanese name of each entry in book/glossary.md, or its English one where it has no other."""
+    """Return the first Japanese name of each entry in book/glossary.md, or its English one where it has no other."""
     text = (catalogues.ROOT / "book/glossary.md").read_text(encoding="utf-8").partition(":::{glossary}\n")[2]
     terms = [re.findall("^[^ \n].*", entry, re.MULTILINE) for entry in text.partition("\n:::")[0].split("\n\n")]
     return [next(filter(OTHER.search, names), names[0]).split("、")[0] for names in terms]

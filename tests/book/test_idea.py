@@ -41,7 +41,7 @@ FAULTS = {
 
 
 def notebook(name, told=TOLD, label="", panels=3):
-    """A notebook with `told` as steps of `label`, and a figure called fig-name."""
+    """Return a notebook with `told` as steps of `label`, and a figure called fig-name."""
     cell = nbformat.v4.new_code_cell(
         "draw()", outputs=[nbformat.v4.new_output("display_data", {"image/png": picture(panels)})]
     )
@@ -56,7 +56,7 @@ def notebook(name, told=TOLD, label="", panels=3):
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The page of a good notebook, and the lines that the build said, one for each wrong notebook, named by its number."""
+    """Return the page of a good notebook, and the lines that the build said, one for each wrong notebook, named by its number."""
     source = tmp_path_factory.mktemp("idea")
     wrong = {str(number): told for number, (told, _) in enumerate(FAULTS.values())}
     for name, told in {"dots": {}, **wrong}.items():

@@ -80,7 +80,7 @@ def texts(html: str):
 
 
 def english(html: str) -> list[str]:
-    """What is English of a page."""
+    """Return what is English of a page."""
     found = []
     for text in texts(html):
         pieces = JAPANESE.split(text)

@@ -37,7 +37,7 @@ GOOD = {"doc.number": 0.5764, "doc.other": 2.721, "doc.theorem": True, "doc.data
 
 @pytest.fixture
 def house(tmp_path, monkeypatch):
-    """A ledger, and empty folders for notebooks and their executed copies."""
+    """Return a ledger, and empty folders for notebooks and their executed copies."""
     (tmp_path / "claims.yml").write_text(LEDGER, encoding="utf-8")
     monkeypatch.setenv("COMPENDIUM_CLAIMS", str(tmp_path / "claims.yml"))
     for folder in ("notebooks", "executed"):
@@ -50,7 +50,7 @@ def records(values, **options):
 
 
 def write(house, name, found):
-    """An executed notebook that holds `found`, one record an output, beside its source."""
+    """Write an executed notebook that holds `found`, one record an output, beside its source."""
     outputs = [
         nbformat.v4.new_output("display_data", {"text/plain": "", claims.MIME: vars(record)}) for record in found
     ]
@@ -242,7 +242,7 @@ html_theme = "basic"
 
 
 def built(house, text):
-    """The page's HTML, built by Sphinx with warnings as errors."""
+    """Return the page's HTML, built by Sphinx with warnings as errors."""
     source = house / "source"
     source.mkdir()
     (source / "conf.py").write_text(CONF)
@@ -278,7 +278,7 @@ def unlinked(line):
 
 
 def card(text, id):
-    """The entry of one claim in the text of the scorecard."""
+    """Return the entry of one claim in the text of the scorecard."""
     return re.search(rf'<div class="claim" id="claim-{re.escape(id)}">.*?</div>', text)[0]
 
 
@@ -348,7 +348,7 @@ def test_the_books_own_ledger_makes_a_page_without_a_warning(house, monkeypatch)
 
 
 def full_run(house, values, **options):
-    """What `make papers` leaves behind, gathered into claims.csv, and its path."""
+    """Return what `make papers` leaves behind, gathered into claims.csv, and its path."""
     found = [*records(values, **options), *records({"doc.number": 0.9}, reason="A slip: 1, 2.")]
     write(house, "01_a.ipynb", found)
     verdicts.full(house / "executed", house / "notebooks", house / "results" / "claims.csv")
@@ -424,7 +424,7 @@ PLANTED = " 00000000 of code that is gone\n"
 
 
 def run_again(house, found, *only):
-    """The file of a full run, and what `full --only` makes of it after 02_b.ipynb was run again."""
+    """Return the file of a full run, and what `full --only` makes of it after 02_b.ipynb was run again."""
     path = full_run(house, REST)
     with path.with_suffix(".key").open("a", encoding="utf-8") as file:
         file.write(PLANTED)
@@ -465,7 +465,7 @@ def test_what_a_notebook_run_again_does_not_settle_leaves_the_file(house, capsys
 
 
 def judge_alone(house, id, *names, folder="papers"):
-    """What `make claim` does once `make` has run the chapters `names`."""
+    """Return what `make claim` does once `make` has run the chapters `names`."""
     shutil.rmtree(house / "papers", ignore_errors=True)
     shutil.copytree(house / "executed", house / "papers")
     files = [str(house / folder / f"{name}.ipynb") for name in names]

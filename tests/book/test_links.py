@@ -25,7 +25,7 @@ class Page(HTMLParser):
 
 
 def broken(folder: Path) -> list[str]:
-    """The links of the pages in `folder` that lead nowhere (links to other sites are not looked at)."""
+    """Return the links of the pages in `folder` that lead nowhere (links to other sites are not looked at)."""
     pages = {
         path: Page(path.read_text(encoding="utf-8"))
         for path in sorted(folder.rglob("*.html"))

@@ -407,7 +407,7 @@ def test_the_cells_are_the_ledgers():
 
 
 def points(count=12):
-    """Random rational points: n, alpha, d, sigma, so that the theorems' conditions hold."""
+    """Yield random rational points: n, alpha, d, sigma, so that the theorems' conditions hold."""
     rng = np.random.default_rng(21)
     for _ in range(count):
         d, sigma, alpha = (
@@ -428,7 +428,7 @@ def compares(*theorems):
 
 
 def orders(count, seed):
-    """Random rational points: an order alpha, a cost at this order, and a delta."""
+    """Yield random rational points: an order alpha, a cost at this order, and a delta."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         yield (
@@ -700,7 +700,7 @@ def test_the_coins_of_permute_and_flip_are_libs():
 
 
 def fractions(count, low, high, seed):
-    """Random rational points in [low, high], in 64ths."""
+    """Return random rational points in [low, high], in 64ths."""
     rng = np.random.default_rng(seed)
     return [Fraction(int(k), 64) for k in rng.integers(64 * low, 64 * high + 1, count)]
 
@@ -857,7 +857,7 @@ def test_a_formula_is_read_as_coq_reads_it(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory):
-    """The two files that randomized response needs, built."""
+    """Return the two files that randomized response needs, built."""
     folder = tmp_path_factory.mktemp("proofs")
     texts = stated.sources()
     texts = {name: texts[name] for name in ("Finite.v", "RandomizedResponse.v")}

@@ -54,7 +54,7 @@ OPENING = "# Dots\n\n:::{picture} fig-dot\nFrom above.\n:::\n\nIt is {numref}`fi
 
 
 def chapter():
-    """A notebook whose only output is a picture, named in the cell's metadata as in the book's chapters."""
+    """Return a notebook whose only output is a picture, named in the cell's metadata as in the book's chapters."""
     drawn = io.BytesIO()
     Image.new("RGB", (40, 30), "white").save(drawn, "PNG")
     data = {"image/png": base64.b64encode(drawn.getvalue()).decode(), "text/plain": "<Figure>"}
@@ -66,7 +66,7 @@ def chapter():
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
-    """The folder of the pages, and the lines that the build said."""
+    """Return the folder of the pages, and the lines that the build said."""
     source = tmp_path_factory.mktemp("picture")
     (source / "chapters").mkdir()
     (source / "conf.py").write_text(CONF)

@@ -31,7 +31,7 @@ def axes():
 
 
 def rows(axes, **chosen) -> pd.DataFrame:
-    """The rows of the table of the axes' figure that have the chosen values."""
+    """Return the rows of the table of the axes' figure that have the chosen values."""
     frame, _ = plotted.table(axes.figure)
     for name, value in chosen.items():
         frame = frame[frame[name] == value]

@@ -53,7 +53,7 @@ def test_what_a_number_refutes_is_not_rewritten(monkeypatch):
 
 @pytest.fixture
 def shown(monkeypatch):
-    """The lines of the formulas that are displayed."""
+    """Return the lines of the formulas that are displayed."""
     lines = []
     monkeypatch.setattr(proofs, "display", lambda formula: lines.extend(formula.data.split("\n")[1:-1]))
     return lines
@@ -124,7 +124,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def derivations(notebook):
-    """The derivations that the committed outputs of a notebook show."""
+    """Return the derivations that the committed outputs of a notebook show."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     shown = ["".join(each.get("data", {}).get("text/latex", "")) for cell in cells for each in cell.get("outputs", [])]
     return [each for each in shown if r"\begin{aligned}" in each]

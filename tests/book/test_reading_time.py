@@ -21,7 +21,7 @@ LEFT_OUT = (
 
 
 def words(page: str) -> int:
-    """How many words of the article of `page` are read."""
+    """Return how many words of the article of `page` are read."""
     article = page.partition('<article class="bd-article"')[2].partition("</article>")[0]
     article = BeautifulSoup(
         re.sub(r"(?s)<(pre|script|svg|math)\b.*?</\1>", "", article), "html.parser"

@@ -29,7 +29,7 @@ def test_every_room_has_its_page():
 
 
 def untyped(thing) -> list[str]:
-    """The arguments of a function, property or class that have no type, and "return" if what it returns has none."""
+    """Return the arguments of a function, property or class that have no type, and "return" if what it returns has none."""
     made = thing.__init__ if inspect.isclass(thing) else getattr(thing, "fget", getattr(thing, "func", thing))
     if not (getattr(made, "__module__", None) or "").startswith(("lib.", __name__)):
         return []  # a constructor that Python made

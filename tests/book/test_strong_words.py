@@ -53,7 +53,7 @@ def prose(text: str, name: str) -> str:
 
 
 def without_fences(text: str) -> str:
-    """Blocks of code left out; directives, such as admonitions, stay with what they hold."""
+    """Leave out blocks of code; directives, such as admonitions, stay with what they hold."""
     kept, fences = [], []  # of open fences: the mark, and whether code stands in it
     for line in text.splitlines():
         mark = re.match(r"\s*(`{3,}|~{3,}|:{3,})\s*(\S*)(.*)$", line)
@@ -72,7 +72,7 @@ def without_fences(text: str) -> str:
 
 
 def role(match: re.Match) -> str:
-    """The words that a link shows; of any other role its name alone, whatever it prints."""
+    """Return the words that a link shows; of any other role its name alone, whatever it prints."""
     name, inside = match[1], match[2]
     shown = re.match(r"(.+?)\s*<[^<>]*>$", inside, flags=re.DOTALL)
     if name in ("doc", "ref", "term", "download") and shown:
@@ -81,7 +81,7 @@ def role(match: re.Match) -> str:
 
 
 def blocks(text: str) -> list[str]:
-    """Paragraphs, items, headings, cells of tables: what a sentence never runs across."""
+    """Return paragraphs, items, headings, cells of tables: what a sentence never runs across."""
     text = re.sub(r"<!--.*?-->", "", without_fences(text), flags=re.DOTALL)
     text = re.sub(r"\{([\w:-]+)\}`([^`]*)`", role, text)
     text = re.sub(r"!?\[([^\]]*)\]\((?:[^()]|\([^()]*\))*\)", r"\1", text)  # links and pictures: their words
@@ -93,7 +93,7 @@ def blocks(text: str) -> list[str]:
 
 
 def sentences(block: str) -> list[str]:
-    """A block cut after each full stop that ends a sentence; formulas and code are never cut."""
+    """Return a block cut after each full stop that ends a sentence; formulas and code are never cut."""
     held = []
 
     def hold(match):
@@ -114,12 +114,12 @@ def sentences(block: str) -> list[str]:
 
 
 def strong(sentence: str) -> bool:
-    """Whether a sentence has a strong word outside of formulas and code."""
+    """Return whether a sentence has a strong word outside of formulas and code."""
     return STRONG.search(re.sub(CODE, "", re.sub(MATH, "", sentence))) is not None
 
 
 def strong_sentences(text: str, name: str) -> list[str]:
-    """The sentences of a page with a strong word, each once, in their order."""
+    """Return the sentences of a page with a strong word, each once, in their order."""
     found = (sentence for block in blocks(prose(text, name)) for sentence in sentences(block) if strong(sentence))
     return list(dict.fromkeys(found))
 
@@ -156,7 +156,7 @@ def compare(there: dict[str, list[str]], known: dict[str, dict[str, str]]) -> li
 
 @cache
 def functions(path: Path) -> set[str]:
-    """The names of the functions and classes at the top of a module."""
+    """Return the names of the functions and classes at the top of a module."""
     return set(re.findall(r"(?m)^(?:def|class) (\w+)", path.read_text(encoding="utf-8")))
 
 
@@ -238,7 +238,7 @@ def test_no_sentence_is_listed_twice(known):
 
 @pytest.fixture
 def noticed(book, known):
-    """What is said of changed pages beyond what is said of the book as it is, which is nothing where all is well."""
+    """Return what is said of changed pages beyond what is said of the book as it is, which is nothing where all is well."""
 
     def of(**changes):
         before = compare(book, known)

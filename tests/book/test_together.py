@@ -8,7 +8,7 @@ from book._ext import pages
 
 
 def kept(*parts) -> str:
-    """The paragraph of `parts`, with what stays together in brackets."""
+    """Return the paragraph of `parts`, with what stays together in brackets."""
     paragraph = nodes.paragraph("", "", *parts)
     pages.keep(paragraph)
     return "".join(

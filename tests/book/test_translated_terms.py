@@ -29,7 +29,7 @@ ASIDE = (catalogues.CODE, catalogues.FORMULA, catalogues.LINK, catalogues.TAG, r
 
 @cache
 def pattern(term: str) -> re.Pattern:
-    """The term as whole words, in the singular or the plural, and in any case but for abbreviations."""
+    """Return the term as whole words, in the singular or the plural, and in any case but for abbreviations."""
     plural = f"{term[:-1]}(?:y|ies)" if term.endswith("y") else f"{term}(?:e?s)?"
     return re.compile(rf"(?<![\w-]){plural}(?![\w-])", 0 if term.isupper() else re.IGNORECASE)
 

@@ -123,7 +123,7 @@ ALLOWED = {
 
 
 def looked_through(page: str) -> str:
-    """The text of `page`; of a chapter its opening box."""
+    """Return the text of `page`; of a chapter its opening box."""
     text = (ROOT / page).read_text(encoding="utf-8")
     if not page.endswith(".ipynb"):
         return text
@@ -132,7 +132,7 @@ def looked_through(page: str) -> str:
 
 
 def settings(page: str) -> set[float]:
-    """The numbers that the ledger has among the settings of the claims of the page's document."""
+    """Return the numbers that the ledger has among the settings of the claims of the page's document."""
     document = page.split("/")[-2] if page.count("/") == 2 else ""
     values = [
         value
@@ -144,7 +144,7 @@ def settings(page: str) -> set[float]:
 
 
 def formula(text: str, known: set[float]) -> list[str]:
-    """The numbers in a formula that may be findings: neither of one digit, nor an index or exponent, nor a setting."""
+    """Return the numbers in a formula that may be findings: neither of one digit, nor an index or exponent, nor a setting."""
     powers = [
         f"{factor or 1}e{exponent}" for factor, exponent in re.findall(r"(?:([\d.]+) *\\cdot *)?\b10\^\{?(-?\d+)", text)
     ]

@@ -68,7 +68,7 @@ IN_SPANS = [
 
 @pytest.fixture
 def japanese(tmp_path, monkeypatch):
-    """The edition in Japanese, with no catalogue but that of the code's words."""
+    """Provide the edition in Japanese, with no catalogue but that of the code's words."""
     for name in ("locale", "source"):
         (tmp_path / name).mkdir()
     words = catalogues.place("words", "ja").read_text(encoding="utf-8")
@@ -83,7 +83,7 @@ def japanese(tmp_path, monkeypatch):
 
 
 def built(folder) -> BeautifulSoup:
-    """The page, built."""
+    """Return the page, built."""
     source = folder / "source"
     (source / "conf.py").write_text(CONF)
     (source / "index.md").write_text(PAGE)

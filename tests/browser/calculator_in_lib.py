@@ -67,7 +67,7 @@ COVERED = {
 
 
 def covered(guarantee):
-    """The theorems of the register that cover one of the calculator's guarantees, in its order."""
+    """Return the theorems of the register that cover one of the calculator's guarantees, in its order."""
     neighbours, covariance = COVERED[guarantee]
     return [
         each for each in gaussian_synthesis.THEOREMS if each.neighbours == neighbours and covariance in each.covariance

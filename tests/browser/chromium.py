@@ -46,7 +46,7 @@ DRAWN = "const done = arguments[0]; requestAnimationFrame(() => setTimeout(() =>
 
 
 def found(names) -> str | None:
-    """The path of the first of `names` that is installed, or None."""
+    """Return the path of the first of `names` that is installed, or None."""
     return next(filter(None, map(shutil.which, names)), None)
 
 
@@ -73,7 +73,7 @@ class Chromium:
         self._read_logs()
 
     def turn(self, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
-        """The page that is open at another width or in another mode, as when a telephone is turned and night falls."""
+        """Show the open page at another width or in another mode, as when a telephone is turned and night falls."""
         self._look(width, height, dark)
         self.driver.execute_async_script(DRAWN)
 
@@ -93,7 +93,7 @@ class Chromium:
         return self.driver.execute_script(javascript, *arguments)
 
     def screenshot(self, path, *, full: bool = False) -> None:
-        """The window as a PNG, or with `full` the whole page."""
+        """Write the window as a PNG, or with `full` the whole page."""
         if full:
             size = self.command("Page.getLayoutMetrics")["cssContentSize"]
             width = self.script("return window.innerWidth")
@@ -125,7 +125,7 @@ class Chromium:
 
 @contextlib.contextmanager
 def chromium():
-    """A `Chromium`, closed at the end; its profile is a fresh folder."""
+    """Provide a `Chromium`, closed at the end; its profile is a fresh folder."""
     options = webdriver.ChromeOptions()
     options.binary_location = found(BROWSERS)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -156,7 +156,7 @@ class _Quiet(http.server.SimpleHTTPRequestHandler):
 
 @contextlib.contextmanager
 def served(folder):
-    """The address under which `folder` is served on this machine."""
+    """Provide the address under which `folder` is served on this machine."""
     handler = functools.partial(_Quiet, directory=str(folder))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever, daemon=True)

@@ -194,17 +194,17 @@ axe.run({resultTypes: ['violations'], rules: {'color-contrast': rule, 'link-in-t
 
 
 def mathematics(browser: Chromium) -> list[str]:
-    """Formulas that are not in MathML, or are an error."""
+    """Return formulas that are not in MathML, or are an error."""
     return browser.script(MATHEMATICS)
 
 
 def overflow(browser: Chromium) -> list[str]:
-    """A page wider than its window, or content cut off where nothing scrolls."""
+    """Return a page wider than its window, or content cut off where nothing scrolls."""
     return browser.script(OVERFLOW)
 
 
 def columns(browser: Chromium) -> list[str]:
-    """Tables wider than their boxes where nothing shows it, and verdicts or notes out of sight, also in what is folded."""
+    """Return tables wider than their boxes where nothing shows it, and verdicts or notes out of sight, also in what is folded."""
     return browser.driver.execute_async_script(COLUMNS)
 
 
@@ -214,27 +214,27 @@ def pictures(browser: Chromium) -> list[str]:
 
 
 def objects(browser: Chromium) -> list[str]:
-    """Outputs of cells that name a Python object, as one that shows nothing is, or that show a claim as plain text."""
+    """Return outputs of cells that name a Python object, as one that shows nothing is, or that show a claim as plain text."""
     return browser.script(OBJECTS)
 
 
 def names(browser: Chromium) -> list[str]:
-    """Links, buttons and fields of the article that a screen reader cannot name."""
+    """Return links, buttons and fields of the article that a screen reader cannot name."""
     return browser.script(NAMES)
 
 
 def contrast(browser: Chromium) -> list[str]:
-    """Text of the article that is too close to the colour behind it."""
+    """Return the text of the article that is too close to the colour behind it."""
     return browser.script(CONTRAST)
 
 
 def console(browser: Chromium) -> list[str]:
-    """Errors that the page wrote to the console."""
+    """Return errors that the page wrote to the console."""
     return [f"console: {message}" for message in browser.console]
 
 
 def network(browser: Chromium) -> list[str]:
-    """Requests that failed, and any that left this machine."""
+    """Return requests that failed, and any that left this machine."""
     away = [
         url
         for url in browser.requests
@@ -244,26 +244,26 @@ def network(browser: Chromium) -> list[str]:
 
 
 def weight(browser: Chromium) -> list[str]:
-    """A page that loads more than 2.4 megabytes, all its files together, uncompressed; some more in Japanese."""
+    """Return a page that loads more than 2.4 megabytes, all its files together, uncompressed; some more in Japanese."""
     language, loaded = browser.script(WEIGHT)
     most = MOST_IN_JAPANESE if language == "ja" else MOST_BYTES
     return [f"the page weighs {loaded / 1e6:.2f} MB"] if loaded > most else []
 
 
 def elements(browser: Chromium) -> list[str]:
-    """A page of more than 12,000 elements, which a phone takes long to lay out; claims that are folded (again) do not count."""
+    """Return a page of more than 12,000 elements, which a phone takes long to lay out; claims that are folded (again) do not count."""
     count = browser.script("return document.querySelectorAll(':not(details.claims:not([open]) .claim *)').length")
     return [f"the page has {count} elements"] if count > MOST_ELEMENTS else []
 
 
 def accessibility(browser: Chromium, colours: bool = False) -> list[str]:
-    """The serious and critical findings of axe; with its rules about `colours`, if asked for."""
+    """Return the serious and critical findings of axe; with its rules about `colours`, if asked for."""
     browser.script(axe())
     return browser.driver.execute_async_script(AXE, colours)
 
 
 def axe() -> str:
-    """The script axe-core, as a package brings it."""
+    """Return the script axe-core, as a package brings it."""
     return next(file for file in files("selenium-axe-python") if file.name == "axe.min.js").read_text(encoding="utf-8")
 
 
@@ -271,5 +271,5 @@ CHECKS = (mathematics, overflow, pictures, names, objects, contrast, console, ne
 
 
 def problems(browser: Chromium) -> list[str]:
-    """Everything that is wrong with the page that `browser` has open."""
+    """Return everything that is wrong with the page that `browser` has open."""
     return [sentence for check in CHECKS for sentence in check(browser)]

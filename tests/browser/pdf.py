@@ -153,7 +153,7 @@ def assemble(browser, address: str, only: str = "", language: str = edition.SOUR
 
 
 def printed(browser) -> bytes:
-    """The PDF of what `browser` shows, with bookmarks and tags for screen readers."""
+    """Return the PDF of what `browser` shows, with bookmarks and tags for screen readers."""
     done = browser.command(
         "Page.printToPDF",
         printBackground=True,

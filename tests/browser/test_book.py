@@ -24,7 +24,7 @@ TAG = r'<(\w+)(?: [^>]*?class="([^"]*)"[^>]*>[^<]*</div>)?'
 
 
 def firsts(names: list[str], pattern: str) -> set[str]:
-    """The pages that have, as the first of `names`, something of a kind in their articles."""
+    """Return the pages that have, as the first of `names`, something of a kind in their articles."""
     known: set = set()
     found = set()
     for name in names:
@@ -41,7 +41,7 @@ LISTED = firsts([*ARTICLES, *LISTINGS], ELEMENT).intersection(LISTINGS) | {max(L
 
 
 def views(name: str) -> list:
-    """How `make test` looks at a page: as at no other of its kind, in both views; the editions of one, in one view each."""
+    """Return how `make test` looks at a page: as at no other of its kind, in both views; the editions of one, in one view each."""
     if name in LISTINGS:
         return VIEWS if name in LISTED else []
     english = name.removeprefix("ja/")
@@ -51,7 +51,7 @@ def views(name: str) -> list:
 
 
 def wrong_with(browser, address: str, looks: list, axe: bool) -> dict:
-    """What is wrong with a page, by view; it is opened in the first of them, and then turned."""
+    """Return what is wrong with a page, by view; it is opened in the first of them, and then turned."""
     wrong = {}
     for number, (width, dark) in enumerate(looks):
         if number == 0:
@@ -236,7 +236,7 @@ BROKEN = {
 
 @pytest.fixture(scope="module")
 def small_page(tmp_path_factory):
-    """A function that writes a page with a given body, and returns its address."""
+    """Provide a function that writes a page with a given body, and returns its address."""
     folder = tmp_path_factory.mktemp("pages")
     (folder / "heavy.js").write_text("/" * page.MOST_BYTES)
     (folder / "dot.svg").write_text(

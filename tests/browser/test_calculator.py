@@ -52,7 +52,7 @@ pytestmark = needs.THE_BOOK
 
 @pytest.fixture(scope="module")
 def calculator(browser, book):
-    """Sets the page to a question and its values, and returns what it then shows."""
+    """Return a function that sets the page to a question and its values, and returns what the page then shows."""
     browser.open(f"{book}/calculator.html")
 
     def ask(question, values):
@@ -65,7 +65,7 @@ def calculator(browser, book):
 
 
 def drawn(inputs, count, seed):
-    """Settings over all of the permitted ranges, an end of each range one time in six."""
+    """Yield settings over all of the permitted ranges, an end of each range one time in six."""
     rng = np.random.default_rng(seed)
     for _ in range(count):
         setting = {}
@@ -82,7 +82,7 @@ def drawn(inputs, count, seed):
 
 
 def differences(shown, expected):
-    """What does not agree, in words."""
+    """Return what does not agree, in words."""
     wrong = []
     for row, columns in expected.items():
         for column, wanted in columns.items():
@@ -127,7 +127,7 @@ def test_few_records_are_sampled(calculator, neighbours):
 
 
 def steps(address, settings) -> list[int]:
-    """How often a block of the page's code is entered to answer each of `settings`, counted by a browser that has not run it before."""
+    """Return how often a block of the page's code is entered for each of `settings`, counted by a browser that has not run it before."""
     with chromium() as browser:
         browser.command("Profiler.enable")
         browser.command("Profiler.startPreciseCoverage", callCount=True, detailed=True)
@@ -175,13 +175,13 @@ def winners_are_the_least(shown, question):
 
 
 def least(shown, question):
-    """The smallest epsilon of all rows that have one."""
+    """Return the smallest epsilon of all rows that have one."""
     values = [float(columns["epsilon"][0]) for columns in shown["rows"].values() if "epsilon" in columns]
     return min(value for value in values if not math.isnan(value))
 
 
 def promised(shown):
-    """The epsilon of the sentence for a privacy statement; inf where it says that there is none."""
+    """Return the epsilon of the sentence for a privacy statement; inf where it says that there is none."""
     if "No theorem" in shown["statement"]:
         return math.inf
     found = re.search(r"\(ε = ([\d.e+-]+),|is ([\d.e+-]+)-locally", shown["statement"])
@@ -297,7 +297,7 @@ COSTS = {"epsilon", "record", "release", "converted", "rho", "advantage", *calcu
 
 
 def number(text):
-    """A number as the page writes it; inf where there is no guarantee, NaN where there is no number."""
+    """Return a number as the page writes it; inf where there is no guarantee, NaN where there is no number."""
     return math.inf if text.startswith("∞") else math.nan if text == "none" else float(text.replace(",", ""))
 
 
@@ -320,7 +320,7 @@ def test_costs_are_rounded_up_and_a_table_and_the_statement_give_the_same(calcul
 
 
 def quiet_address(browser):
-    """The page's address, when it has been written."""
+    """Return the page's address, when it has been written."""
     time.sleep(0.5)
     return browser.driver.current_url
 

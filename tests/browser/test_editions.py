@@ -26,7 +26,7 @@ SWITCH = "document.querySelector('a.language-switch')"
 
 
 def followed(browser, address: str) -> str:
-    """Where the link to the other language leads from an address."""
+    """Return where the link to the other language leads from an address."""
     browser.open(address)
     browser.script(f"{SWITCH}.click()")
     return browser.script("return location.href")

@@ -33,14 +33,14 @@ pytestmark = needs.A_BROWSER
 
 @pytest.fixture(scope="module")
 def compute(browser):
-    """The functions of the script, on an empty page."""
+    """Return the functions of the script, on an empty page."""
     browser.driver.get("about:blank")
     browser.script("\n".join((SCRIPTS / name).read_text(encoding="utf-8") for name in FILES))
     return lambda name, values: browser.script(f"return compendium.{name}(arguments[0])", values)
 
 
 def agree(shown, expected):
-    """To nine digits; JSON has no infinity, and reads it as None."""
+    """Return whether two answers agree to nine digits; JSON has no infinity, and reads it as None."""
     return (math.inf if shown is None else shown) == pytest.approx(expected, rel=1e-9, abs=0)
 
 

@@ -21,7 +21,7 @@ pytestmark = needs.THE_BOOK
 
 
 def there(address: str, page: str) -> Path | None:
-    """The file of the book that `address` on `page` leads to, its anchor looked up too; None outside the book."""
+    """Return the file of the book that `address` on `page` leads to, its anchor looked up too; None outside the book."""
     parts = urlsplit(urljoin(page, address))
     if parts.netloc:
         return None

@@ -32,12 +32,12 @@ EDGE = 7  # pixels of padding and border around the picture
 
 
 def blurred(image) -> np.ndarray:
-    """Too coarse for fractions of a pixel to matter."""
+    """Return a picture that is too coarse for fractions of a pixel to matter."""
     return np.asarray(image.convert("L").resize((64, 38), Image.Resampling.BOX)).astype(float)
 
 
 def panel_shown(browser, count) -> int:
-    """Which of the equal parts of the picture's file is most like what the page shows of it."""
+    """Return which of the equal parts of the picture's file is most like what the page shows of it."""
     element = browser.driver.find_element(By.CSS_SELECTOR, "figure.idea img")
     shot = Image.open(io.BytesIO(base64.b64decode(element.screenshot_as_base64)))
     shot = blurred(shot.crop((EDGE, EDGE, shot.width - EDGE, shot.height - EDGE)))

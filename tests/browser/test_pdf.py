@@ -52,7 +52,7 @@ def test_the_contents_list_what_the_book_has(browser, book, language):
 
 
 def inflated(printed: bytes) -> list[bytes]:
-    """The compressed streams of a PDF that are text."""
+    """Return the compressed streams of a PDF that are text."""
     found = []
     for stream in re.findall(rb"stream\r?\n(.*?)endstream", printed, flags=re.DOTALL):
         try:

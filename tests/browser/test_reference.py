@@ -15,7 +15,7 @@ pytestmark = needs.THE_BOOK
 
 
 def first_found(browser, book, words: str) -> tuple[str, str]:
-    """Path and fragment of the first result of the book's search."""
+    """Return the path and fragment of the first result of the book's search."""
     browser.open(f"{book}/search.html?q={words}")
     WebDriverWait(browser.driver, 60).until(
         lambda _: browser.script("return document.querySelector('ul.search > li > a')?.href")

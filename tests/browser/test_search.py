@@ -31,7 +31,7 @@ def patiently(browser):
 
 @pytest.fixture(scope="module")
 def search(browser, book):
-    """A function that types words into the book's search and returns the pages it finds. One page takes them all."""
+    """Return a function that types words into the book's search and returns the pages it finds. One page takes them all."""
 
     def typed(words: str, edition: str = "", excerpts: int = 0) -> set[str]:
         address = f"{book}/{edition}search.html"
@@ -47,7 +47,7 @@ def search(browser, book):
 
 @cache
 def articles(edition: str, formulas: bool = False) -> dict[str, str]:
-    """The text of the article of every page of an edition, by its folder (`ja/`), in lower case.
+    """Return the text of the article of every page of an edition, by its folder (`ja/`), in lower case.
 
     formulas : whether with the signs of formulas, which the search knows as they were written in TeX
     """

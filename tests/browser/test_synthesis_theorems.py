@@ -17,7 +17,7 @@ pytestmark = needs.A_BROWSER
 
 @pytest.fixture(scope="module")
 def asked(browser):
-    """What the calculator's script gives for a setting, on an empty page: {row: [name, epsilon]}, and lines of Python."""
+    """Return what the calculator's script gives for a setting, on an empty page: {row: [name, epsilon]}, and lines of Python."""
     browser.driver.get("about:blank")
     browser.script("\n".join((SCRIPTS / name).read_text(encoding="utf-8") for name in FILES))
     return lambda values: browser.script(
@@ -29,7 +29,7 @@ def asked(browser):
 
 
 def commanded(guarantee, n, d, sigma, delta):
-    """The epsilons that the command prints, by theorem."""
+    """Return the epsilons that the command prints, by theorem."""
     neighbours, covariance = calculator_in_lib.COVERED[guarantee]
     words = dict(
         records=n, attributes=d, sigma=repr(sigma), delta=repr(delta), neighbours=neighbours, covariance=covariance

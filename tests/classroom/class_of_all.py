@@ -69,7 +69,7 @@ def cell(notebook, ident):
 
 
 def changed(ident, source):
-    """A good solution with one cell replaced; None removes it."""
+    """Return a good solution with one cell replaced; None removes it."""
     notebook = reference()
     if source is None:
         notebook.cells.remove(cell(notebook, ident))
@@ -97,7 +97,7 @@ def tampered():
 
 
 def split():
-    """One solution cell cut in two, as Jupyter's "split cell" does it: both parts keep the metadata."""
+    """Cut one solution cell in two, as Jupyter's "split cell" does it: both parts keep the metadata."""
     notebook = reference()
     whole = cell(notebook, "gaussian-needed")
     function, _, rest = whole.source.partition("\n\n\n")
@@ -107,7 +107,7 @@ def split():
 
 
 def without_metadata():
-    """As some editors leave it: new metadata, but the cells' ids are kept."""
+    """Return the notebook as some editors leave it: with new metadata, but with the cells' ids."""
     notebook = reference()
     notebook.metadata = {}
     for each in notebook.cells:
@@ -209,7 +209,7 @@ def unlucky_ones(folder: Path) -> None:
 
 
 def handed_in(case, to: str, old="", new=""):
-    """The version for students in the language `to`, with the reference solution, `old` replaced in it."""
+    """Return the version for students in the language `to`, with the reference solution, `old` replaced in it."""
     notebook = copy.deepcopy(language.handed_out(case, to).released)
     for cell, key in zip(notebook.cells, case.key.cells, strict=True):
         if assignment.kind(cell) == "solution":
@@ -220,7 +220,7 @@ def handed_in(case, to: str, old="", new=""):
 
 
 def mixed(case):
-    """Every other text in English, the others in Japanese."""
+    """Return every other text in English, the others in Japanese."""
     notebook = handed_in(case, "ja")
     for cell, english in list(zip(notebook.cells, case.released.cells))[::2]:
         cell.source = english.source if assignment.kind(cell) == "text" else cell.source
@@ -228,7 +228,7 @@ def mixed(case):
 
 
 def without_ids(case):
-    """As an editor leaves it that drops ids and metadata of cells."""
+    """Return the notebook as an editor leaves it that drops ids and metadata of cells."""
     notebook = handed_in(case, "ja")
     for number, cell in enumerate(notebook.cells):
         cell.id, cell.metadata = f"x{number}", {}

@@ -30,7 +30,7 @@ def cases():
 
 @pytest.fixture(scope="session")
 def box(cases, tmp_path_factory):
-    """A process within the walls for all assignments."""
+    """Provide a process within the walls for all assignments."""
     modules = set().union(*(shipped.modules(case.released) for case in cases.values()))
     with judge.Box(judge.class_folder(list(cases.values()), tmp_path_factory.mktemp("place")), modules) as box:
         yield box
@@ -38,7 +38,7 @@ def box(cases, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def once(tmp_path_factory):
-    """`filled`, in the folder that all workers share."""
+    """Return `filled` for the folder that all workers share."""
     return partial(filled, shared(tmp_path_factory))
 
 
@@ -48,7 +48,7 @@ def shared(factory) -> Path:
 
 
 def filled(top: Path, name: str, make) -> Path:
-    """The folder `name` in `top`, filled by `make` in the first worker that asks; the others wait."""
+    """Return the folder `name` in `top`, filled by `make` in the first worker that asks; the others wait."""
     with (top / f"{name}.lock").open("a") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         if not (top / name).exists():
@@ -65,7 +65,7 @@ def grade():
 
 
 def run_grade(folder: Path, target: Path, *options, **more) -> str:
-    """Grade `folder` into `target` by the command that instructors use; what was printed."""
+    """Grade `folder` into `target` by the command that instructors use; return what was printed."""
     command = [sys.executable, "-m", "notebooks.assignments.grade", folder, "-o", target, *options]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, **more)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -110,7 +110,7 @@ def graded(request):
 
 @pytest.fixture(scope="session")
 def class_of_one(once, grade):
-    """The folder with the `class` of one good student, and with `out`, its grading."""
+    """Return the folder with the `class` of one good student, and with `out`, its grading."""
 
     def make(top: Path) -> None:
         (top / "class/ann").mkdir(parents=True)
@@ -122,7 +122,7 @@ def class_of_one(once, grade):
 
 
 def processes() -> list[str]:
-    """The command lines of all processes that this one may look at."""
+    """Return the command lines of all processes that this one may look at."""
     found = []
     for path in Path("/proc").glob("[0-9]*/cmdline"):
         try:
@@ -133,7 +133,7 @@ def processes() -> list[str]:
 
 
 def fingerprint(folder: Path) -> dict:
-    """When each file below `folder` was last changed, and what is in it."""
+    """Return when each file below `folder` was last changed, and what is in it."""
     return {
         path.relative_to(folder): (
             path.lstat().st_mtime_ns,

@@ -310,7 +310,7 @@ CODE = {**EARNS_NOTHING, **STOPS_NOTHING}
 
 
 def unsolved(code: str, at: int = 3):
-    """The notebook as it was handed out, its solutions emptied, and `code` in a cell at the beginning and at the end."""
+    """Return the notebook as it was handed out, its solutions emptied, and `code` in a cell at the beginning and at the end."""
     notebook = nbformat.from_dict(assignment.prepare(NAME).released)
     for cell in notebook.cells:
         if assignment.kind(cell) == "solution":
@@ -321,7 +321,7 @@ def unsolved(code: str, at: int = 3):
 
 
 def solved(answer: str = "My answer, of which there is only one."):
-    """All solutions, and `answer` in the place of free text, "{cell}" in it standing for the cell's name."""
+    """Return all solutions, and `answer` in the place of free text, "{cell}" in it standing for the cell's name."""
     key = assignment.key(NAME)
     notebook = assignment.student(key)
     for cell, right in zip(notebook.cells, key.cells, strict=True):
@@ -333,7 +333,7 @@ def solved(answer: str = "My answer, of which there is only one."):
 
 
 def lines_of(*marks: str) -> set[str]:
-    """The long lines of the instructor's cells between "### BEGIN mark" and "### END": what no student may see."""
+    """Return the long lines of the instructor's cells between "### BEGIN mark" and "### END": what no student may see."""
     between = re.compile(rf"### BEGIN (?:{'|'.join(marks)})\n(.*?)### END", re.DOTALL)
     parts = [part for cell in assignment.key(NAME).cells for part in between.findall(cell.source)]
     return {line.strip() for part in parts for line in part.split("\n") if len(line.strip()) > 20}

@@ -29,13 +29,13 @@ def texts(notebook) -> list[str]:
 
 
 def english(markdown: str) -> list[str]:
-    """Three words in Latin letters and more, outside of code and formulas."""
+    """Return the runs of three or more words in Latin letters, outside of code and formulas."""
     prose = re.sub(r"(?ms)^```.*?^```|^\$\$.*?\$\$", " ", markdown.replace(MENU, ""))
     return re.findall(r"[A-Za-z']+(?:[ \n,]+[A-Za-z']+){2,}", NO_WORDS.sub(" ; ", prose))
 
 
 def letters(markdown: str) -> tuple[int, int]:
-    """How many letters of Markdown, outside of code and formulas, are Latin, and how many Japanese."""
+    """Return how many letters of Markdown, outside of code and formulas, are Latin, and how many Japanese."""
     prose = NO_WORDS.sub(" ", re.sub(r"(?ms)^```.*?^```|^\$\$.*?\$\$", " ", markdown))
     return len(re.findall(r"[A-Za-z]", prose)), len(re.findall(r"[\u3040-\u30ff\u4e00-\u9fff]", prose))
 

@@ -24,7 +24,7 @@ NAMES = assignment.names()
 
 
 def with_solution(name: str, old: str, new: str, variant="default"):
-    """The reference with `old` replaced in the solution cells, where it has to occur."""
+    """Return the reference with `old` replaced in the solution cells, where it has to occur."""
     notebook = assignment.key(name, variant)
     places = [cell for cell in notebook.cells if assignment.kind(cell) == "solution" and old in cell.source]
     assert len(places) == 1, f"{name}: {old!r} is in {len(places)} solution cells"
@@ -48,7 +48,7 @@ REFERENCE, EMPTY, NEXT_YEAR, COPIED = "reference", "empty", "reference of 2026a"
 
 
 def copy_of(name: str, what: str):
-    """The notebook of assignment `name` that is handed in as `what`."""
+    """Return the notebook of assignment `name` that is handed in as `what`."""
     if what == REFERENCE:
         return assignment.key(name)
     if what == EMPTY:
@@ -65,7 +65,7 @@ def copy_of(name: str, what: str):
 
 @pytest.fixture(scope="session")
 def marks(request, once, grade):
-    """The marks by (what was handed in, assignment): {question: (points, out of, note)}, of all that the chosen tests look at.
+    """Return the marks by (what was handed in, assignment): {question: (points, out of, note)}, of all that the chosen tests look at.
 
     A few students hand in many files each: the process of each is started once. Those of next year have its variant.
     """
@@ -93,7 +93,7 @@ def marks(request, once, grade):
 
 
 def wrong_answers():
-    """Each wrong answer and the tests that it must lose: in `make test` those that show of a test, as the first, that it can fail."""
+    """Yield each wrong answer and the tests that it must lose: in `make test` those that show of a test, as the first, that it can fail."""
     failed: set = set()
     for name, what, _, _, tests in WRONG:
         new = {(name, test) for test in tests} - failed
@@ -102,7 +102,7 @@ def wrong_answers():
 
 
 def lost(questions: dict) -> set:
-    """Tests without full marks; none has anything between."""
+    """Return tests without full marks; none has anything between."""
     tests = {name: mark for name, mark in questions.items() if "-test-" in name}
     assert all(points in (0, out_of) for points, out_of, _ in tests.values())
     return {name.split("-test-")[1] for name, (points, _, _) in tests.items() if points == 0}
@@ -194,7 +194,7 @@ def test_three_wrong_answers_at_least_are_tried(name):
 
 
 def secret_lines(notebook) -> set:
-    """Every line of a solution, of a hidden test and of a model answer."""
+    """Return every line of a solution, of a hidden test and of a model answer."""
     lines = set()
     for cell in notebook.cells:
         for part in re.findall(r"### BEGIN (?:SOLUTION|HIDDEN TESTS)\n(.*?)### END", cell.source, re.DOTALL):

@@ -139,7 +139,7 @@ def test_students_leave_nothing_behind(graded):
 
 @pytest.fixture
 def one(class_of_one, tmp_path):
-    """A class of one good student, that was graded; records are found again by what was handed in."""
+    """Return a class of one good student, that was graded; records are found again by what was handed in."""
     return shutil.copytree(class_of_one, tmp_path / "one")
 
 

@@ -31,7 +31,7 @@ def test_marks_that_cannot_be_are_refused(tmp_path, row, message):
 
 
 def answered(text, **more):
-    """A record of ann's, with one answer to be marked by hand."""
+    """Return a record of ann's, with one answer to be marked by hand."""
     question = {"id": "gaussian-explain-size", "by_hand": True, "points": None, "out_of": 3.0, "note": "", "text": text}
     return {
         "student": "ann",

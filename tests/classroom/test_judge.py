@@ -223,7 +223,7 @@ print(sum("97531" in line for line in lines))
 
 
 def shipped_functions(case):
-    """{name: how it is imported} of every function and class that goes out with an assignment."""
+    """Return {name: how it is imported} of every function and class that goes out with an assignment."""
     found = {}
     for path, content in shipped.files(case.released).items():
         if path.endswith(".py") and not path.endswith("__init__.py"):

@@ -41,7 +41,7 @@ LIBRARIES = ("pandas", "mpmath", "scipy.stats", "scipy.integrate", "scipy.optimi
 
 
 def mutants(path: Path) -> list:
-    """cosmic-ray's specification of every mutant of a file, in its order, but for those in annotations."""
+    """Return cosmic-ray's specification of every mutant of a file, in its order, except for those in annotations."""
     from cosmic_ray.commands.init import _all_work_items
 
     spans = annotations(path.read_text(encoding="utf-8"))
@@ -50,7 +50,7 @@ def mutants(path: Path) -> list:
 
 
 def annotations(source: str) -> list:
-    """((line, column), (line, column)) of the start and end of every type annotation."""
+    """Return ((line, column), (line, column)) of the start and end of every type annotation."""
     nodes = [getattr(node, name, None) for node in ast.walk(ast.parse(source)) for name in ("annotation", "returns")]
     return [((node.lineno, node.col_offset), (node.end_lineno, node.end_col_offset)) for node in nodes if node]
 
@@ -109,7 +109,7 @@ class Impatient:
 
 @contextlib.contextmanager
 def copy():
-    """A folder with `lib`, the tests' own files and their settings."""
+    """Provide a folder with `lib`, the tests' own files and their settings."""
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         for name in ("lib", "tests"):

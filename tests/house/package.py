@@ -27,7 +27,7 @@ TOOLS = ("pytest", "iniconfig", "packaging", "pluggy", "pygments", "pytest-xdist
 
 
 def canonical(requirement: str) -> str:
-    """The name of what is required, as `importlib.metadata` compares it."""
+    """Return the name of what is required, as `importlib.metadata` compares it."""
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", requirement)[0]).lower()
 
 
@@ -38,7 +38,7 @@ def modules(names) -> set[str]:
 
 
 def declared(*extras: str) -> set[str]:
-    """The names of what the package and its `extras` require, those of the extras that they name included."""
+    """Return the names of what the package and its `extras` require, those of the extras that they name included."""
     found = set(map(canonical, PROJECT["dependencies"]))
     for extra in extras:
         for requirement in PROJECT["optional-dependencies"][extra]:
@@ -49,7 +49,7 @@ def declared(*extras: str) -> set[str]:
 
 @cache
 def imported(path: Path) -> frozenset[str]:
-    """The packages that are imported when the file `path` is: of a test by its functions as well, which it calls."""
+    """Return the packages that are imported when the file `path` is: of a test by its functions as well, which it calls."""
     found, left = set(), list(ast.parse(path.read_text(encoding="utf-8")).body)
     while left:
         node = left.pop()
@@ -68,14 +68,14 @@ def imported(path: Path) -> frozenset[str]:
 
 @cache
 def needs(test: Path) -> frozenset[str] | None:
-    """The packages that the file `test` needs, with all that it imports; None if that is nothing of `lib`."""
+    """Return the packages that the file `test` needs, with all that it imports; None if that is nothing of `lib`."""
     code = [each for each in content_key.closure(test) if each.suffix == ".py"]
     ours = any(each.is_relative_to(ROOT / "lib") for each in code)
     return frozenset().union(*map(imported, code)) if ours else None
 
 
 def tests(*extras: str) -> list[str]:
-    """The tests of `lib` that need no more than the package with its `extras`."""
+    """Return the tests of `lib` that need no more than the package with its `extras`."""
     there = modules([*declared(*extras), *TOOLS])
     found = {path: needs(path) for path in sorted((ROOT / "tests/lib").rglob("test_*.py"))}
     return [str(path.relative_to(ROOT)) for path, needed in found.items() if needed is not None and needed <= there]

@@ -52,7 +52,7 @@ def loops(meter):
 
 @pytest.fixture
 def work(monkeypatch, tmp_path):
-    """Name of the module above, which child processes can import."""
+    """Return the name of the module above, which child processes can import."""
     (tmp_path / "stand_in_work.py").write_text(WORK)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     return "stand_in_work"
@@ -60,7 +60,7 @@ def work(monkeypatch, tmp_path):
 
 @pytest.fixture
 def tiny(monkeypatch, tmp_path):
-    """A table of 500 records, and a case "tiny" on it."""
+    """Return a table of 500 records, and a case "tiny" on it."""
     rng = np.random.default_rng(0)
     a, b = rng.integers(3, size=500), rng.integers(4, size=500)
     table = Table(np.stack([a, b, (a + b) % 2], axis=1), Domain({"a": 3, "b": 4, "c": 2}))

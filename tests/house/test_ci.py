@@ -44,7 +44,7 @@ def tool(path: Path, does: str) -> None:
 
 
 def run(tree, name="run", *words, commits=6, **told) -> tuple[int, list[str], list[str]]:
-    """Its status, its lines, and the calls of make and of the environment's Python, as they are named in a shell."""
+    """Return the script's status, its lines, and the calls of make and of the environment's Python, as they are named in a shell."""
     (tree / "calls").write_text("")
     told |= {"PATH": f"{tree}/bin:/usr/bin:/bin", "CALLS": str(tree / "calls"), "PYENV_ROOT": str(tree / "pyenv")}
     told["COMMITS"] = str(commits)

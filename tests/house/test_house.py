@@ -34,7 +34,7 @@ def git(*arguments) -> subprocess.CompletedProcess:
 
 
 def ours() -> list[str]:
-    """The files that are, or would be, part of the repository."""
+    """Return the files that are, or would be, part of the repository."""
     listed = git("ls-files", "--cached", "--others", "--exclude-standard", "-z")
     if listed.returncode:
         pytest.skip("not a git checkout")
@@ -61,7 +61,7 @@ READER, *GROUPS = LISTS = ["requirements", "requirements-classroom", "requiremen
 
 
 def locked(stem: str = READER) -> dict[str, str]:
-    """Every requirement of a lock with the lines that follow it."""
+    """Return every requirement of a lock with the lines that follow it."""
     blocks = re.split(r"\n(?=[A-Za-z0-9])", "\n" + re.sub(r"(?m)^ *#.*\n", "", text(f"{stem}.lock")))
     return {block.split(" ", 1)[0]: block for block in blocks if block.strip()}
 
@@ -185,7 +185,7 @@ def test_without_a_usable_python_make_says_so_in_one_line(tmp_path):
 
 
 def plain() -> dict:
-    """The environment without what an outer make, perhaps the one that runs this test, has set."""
+    """Return the environment without what an outer make, perhaps the one that runs this test, has set."""
     return {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
 
 

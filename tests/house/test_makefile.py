@@ -87,7 +87,7 @@ def tree(tmp_path):
 
 
 def make(tree: Path, *, fails: bool = False, command: str = "book") -> set[str]:
-    """The steps that `make book` took."""
+    """Return the steps that `make book` took."""
     (tree / "log").write_text("")
     done = subprocess.run(["make", "PYTHON=./python", command], cwd=tree, capture_output=True, text=True, env=plain())
     assert bool(done.returncode) == fails, done.stdout + done.stderr
@@ -128,7 +128,7 @@ def test_a_change_runs_what_depends_on_it(tree, name, text, steps):
 
 
 def wanted(tree: Path) -> set[str]:
-    """The notebooks that `make -n book` says it would run."""
+    """Return the notebooks that `make -n book` says it would run."""
     said = subprocess.run(
         ["make", "-n", "PYTHON=./python", "book"], cwd=tree, capture_output=True, text=True, env=plain()
     )

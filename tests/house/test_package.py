@@ -48,7 +48,7 @@ def source(tmp_path_factory) -> Path:
 
 
 def build(source: Path, out: Path, kind: str = "wheel") -> Path:
-    """The wheel of `source`, or its "sdist", by setuptools itself: nothing is fetched."""
+    """Return the wheel of `source`, or its "sdist", by setuptools itself: nothing is fetched."""
     code = f"import setuptools.build_meta as backend; backend.build_{kind}({str(out)!r})"
     done = subprocess.run([sys.executable, "-c", code], cwd=source, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
@@ -83,7 +83,7 @@ sys.meta_path.insert(0, Refuse())
 
 
 def python(installed: Path, code: str, *, without=()) -> subprocess.CompletedProcess:
-    """`code` run where `dp_compendium` is, and neither the repository nor the packages `without` are."""
+    """Run `code` where `dp_compendium` is, and neither the repository nor the packages `without` are."""
     refused = {"lib", "book", "notebooks", *without}
     environment = {"PYTHONPATH": str(installed), "PATH": os.environ["PATH"], "OPENBLAS_NUM_THREADS": "1"}
     words = [sys.executable, "-P", "-c", REFUSE.format(refused=refused) + code]
@@ -148,7 +148,7 @@ def test_the_command_is_installed_and_says_what_it_says_here(installed):
 
 
 def imports(path: Path):
-    """(package, extra) of every import in `path` from elsewhere; the extra is that of the `with` around it, or ""."""
+    """Yield (package, extra) of every import in `path` from elsewhere; the extra is that of the `with` around it, or ""."""
     left = [(node, "") for node in ast.parse(path.read_text(encoding="utf-8")).body]
     while left:
         node, extra = left.pop()
@@ -264,7 +264,7 @@ def test_without_git_the_version_is_after_the_last(wheel):
 
 
 def committed(source: Path, copy: Path):
-    """`source` under git in the folder `copy`, in one commit without a tag; a function that runs git there."""
+    """Put `source` under git in the folder `copy`, in one commit without a tag; return a function that runs git there."""
     shutil.copytree(source, copy)
 
     def git(*words):

@@ -117,7 +117,7 @@ def test_the_page_says_for_each_document_what_noticed_how_many():
 
 @pytest.fixture
 def small(tmp_path, monkeypatch):
-    """A repository with one module, one chapter that judges by it, one that does not, and a ledger of one claim."""
+    """Return a repository with one module, one chapter that judges by it, one that does not, and a ledger of one claim."""
     (tmp_path / "lib").mkdir()
     (tmp_path / "notebooks/doc").mkdir(parents=True)
     for name in ("lib/__init__.py", "lib/numerics"):

@@ -16,14 +16,14 @@ LINT = "from importlinter.cli import lint_imports_command; lint_imports_command(
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess:
-    """import-linter's answer about the code below `folder`."""
+    """Return import-linter's answer about the code below `folder`."""
     command = [sys.executable, "-P", "-c", f"import sys; sys.path.insert(0, '.'); {LINT}", "--no-cache"]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, env={"PYTHONPATH": str(folder)})
 
 
 @pytest.fixture
 def copy(tmp_path):
-    """The code of the packages and of their tests, and the settings."""
+    """Return the code of the packages and of their tests, and the settings."""
     for path in [
         ROOT / "pyproject.toml",
         *(p for top in ("lib", "book", "notebooks", "tests") for p in ROOT.glob(f"{top}/**/*.py")),
@@ -68,7 +68,7 @@ ABOVE = {"lib": {"book", "notebooks", "tests"}, "book": {"notebooks", "tests"}, 
 
 
 def backwards(root: Path) -> set[tuple[str, str]]:
-    """The files below `root` that import from above, each with the name."""
+    """Return the files below `root` that import from above, each with the name."""
     found = set()
     for top, above in ABOVE.items():
         for path in (root / top).rglob("*.py"):
@@ -115,7 +115,7 @@ def test_every_room_is_a_package_and_stands_in_the_order():
 
 
 def imported(root: Path, path: Path) -> set[Path]:
-    """The files below `root` that `path` imports, wherever in it; of a package and what lies in it the module that is named."""
+    """Return the files below `root` that `path` imports, wherever in it; of a package and what lies in it the module that is named."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

@@ -31,7 +31,7 @@ def schema():
 
 
 def complaints(path: Path) -> list[str]:
-    """What GitHub's schema has against it."""
+    """Return what GitHub's schema has against it."""
     content = yaml.safe_load(path.read_text(encoding="utf-8"))
     content["on"] = content.pop(True, None)  # YAML 1.1 takes `on` for a truth value
     return [error.message for error in schema().iter_errors(content)]

@@ -158,7 +158,7 @@ def _resolve(name, on=None):
 
 
 def call(name, /, *, on=None, spare=(), allows=(), fixed=(), function=None, **arguments) -> Call:
-    """A valid call of what `name` says, "module.function", "module.Class" or "module.Class.method" (of the object `on`)."""
+    """Return a valid call of what `name` says, "module.function", "module.Class" or "module.Class.method" (of the object `on`)."""
     return Call(
         name, function or _resolve(name, on), arguments, tuple(spare), (*allows, *SLOW.get(name, ())), tuple(fixed)
     )
@@ -176,7 +176,7 @@ LABELS = np.array([0, 1, 1, 0, 1])
 
 
 def privacy():
-    """Divergences, accounting, mechanisms, composition, sensitivities."""
+    """Yield calls of divergences, accounting, mechanisms, composition and sensitivities."""
     from lib.accounting import bounded_range, conversions, divergence, privacy_loss
     from lib.mechanisms import additive_noise, randomized_response, selection
 
@@ -300,7 +300,7 @@ def privacy():
 
 
 def _curves(module, cls, mechanism):
-    """The guarantee of a mechanism; where a class inherits a method, it is fuzzed under the name of the first."""
+    """Yield calls for the guarantee of a mechanism; where a class inherits a method, it is fuzzed under the name of the first."""
     for method, argument in (("delta", 0.5), ("epsilon_at", 1e-5), ("rdp", 2.0)):
         owner = next(base for base in type(mechanism).__mro__ if method in vars(base))
         name = f"{owner.__module__.rpartition('.')[2]}.{owner.__name__}.{method}"
@@ -314,7 +314,7 @@ def _log_normal(mean):
 
 
 def report_audits(protocol):
-    """Reports of local protocols: their law, and audits that learn from them."""
+    """Yield calls for reports of local protocols: their law, and audits that learn from them."""
     from lib.attacks import exact_law, report_audit
 
     oracle, rng = protocol.GRR(3, 1.0), np.random.default_rng(1)
@@ -341,7 +341,7 @@ def report_audits(protocol):
 
 
 def noise():
-    """Samplers, the floating-point attack, audits."""
+    """Yield calls of samplers, the floating-point attack and audits."""
     from lib.attacks import audit
     from lib.local import protocol
     from lib.mechanisms import additive_noise
@@ -438,7 +438,7 @@ class _Coin:
 
 
 def local():
-    """Frequency oracles and their post-processing."""
+    """Yield calls of frequency oracles and their post-processing."""
     from lib import local as oracles
 
     values = np.array([0, 1, 2, 3, 3, 2])
@@ -476,7 +476,7 @@ def local():
 
 
 def gaussian():
-    """The mechanism of miura2022 and its bounds."""
+    """Yield calls of the mechanism of miura2022 and its bounds."""
     yield call("mechanism.fit", data=DATA)
     yield call("mechanism.sample", mean=np.zeros(2), cov=np.eye(2), size=3, rng=RNG, spare=("size",))
     yield call("mechanism.synthesize", data=DATA, size=3, sigma=0.1, rng=RNG, spare=("size",))
@@ -580,7 +580,7 @@ def gaussian():
 
 
 def models():
-    """Tables, graphical models, AIM and the other synthesizers, and what they are judged by."""
+    """Yield calls of tables, graphical models, AIM and the other synthesizers, and of what they are judged by."""
     from lib.release import counter
     from lib.tables import adaptive_iterative, budget_schedule, graphical_model, plan, reconciliation
     from lib.tables.table import Domain, Table
@@ -696,7 +696,7 @@ def models():
 
 
 def own_tables():
-    """A user's table: its schema, its release, its report."""
+    """Yield calls for a user's table: its schema, its release, its report."""
     from lib.release import schema
     from lib.tables.table import Table
 
@@ -711,7 +711,7 @@ def own_tables():
 
 
 def published():
-    """Perturbation and reconstruction, k-anonymity, microaggregation, regression and networks."""
+    """Yield calls of perturbation and reconstruction, k-anonymity, microaggregation, regression and networks."""
     from lib.microdata import density_ratio, hierarchies, iterative_bayes, perturbation
 
     yield call("perturbation.RetentionReplacement", size=3, rho=0.5)
@@ -842,7 +842,7 @@ def _fitted(estimator, perturbation):
 
 
 def networks():
-    """Neural networks and their private training."""
+    """Yield calls of neural networks and their private training."""
     from lib.networks import dp_sgd, network, private_networks
 
     net = network.Network.initial((2, 3, 2), rng=np.random.default_rng(0))
@@ -908,5 +908,5 @@ FLOORS = (privacy, noise, local, gaussian, models, own_tables, published, networ
 
 
 def calls() -> list[Call]:
-    """Every valid call."""
+    """Return every valid call."""
     return [one for floor in FLOORS for one in floor()]

@@ -19,7 +19,7 @@ MODULES = sorted(
 
 
 def examples(module: str, package: str = "lib") -> list[doctest.DocTest]:
-    """Those of a module's own texts; `package` is the name under which the package is imported there."""
+    """Return the examples of a module's own texts; `package` is the name under which the package is imported there."""
     found = doctest.DocTestFinder().find(importlib.import_module(f"{package}{module.removeprefix('lib')}"), globs={})
     for test in found:
         for example in test.examples:
@@ -40,7 +40,7 @@ def test_examples_print_what_stands_there(module):
 
 
 def lacking(package: str, names) -> list[str]:
-    """Those of the `names` of a package that are functions without an example."""
+    """Return the functions without an example among the `names` of a package."""
     functions = [
         found for name in names if inspect.isfunction(found := getattr(importlib.import_module(package), name))
     ]

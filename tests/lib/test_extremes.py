@@ -41,7 +41,7 @@ extremes = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def powers(low, high):
-    """Positive numbers whose decimal exponents are spread over [low, high]."""
+    """Return positive numbers whose decimal exponents are spread over [low, high]."""
     return st.floats(low, high).map(lambda exponent: 10.0**exponent)
 
 
@@ -423,7 +423,7 @@ def _variance(oracle, p, q, f):
 
 
 def _coins(oracle) -> tuple[Fraction, Fraction, Fraction]:
-    """Support p and q, and the greatest ratio of a report's probabilities, of the coins as they are thrown."""
+    """Return the support p and q, and the greatest ratio of a report's probabilities, of the coins as they are thrown."""
     p, k = Fraction(oracle.p), oracle.k
     if isinstance(oracle, UnaryEncoding):
         q = Fraction(oracle.q)
@@ -499,12 +499,12 @@ def order(x):
 
 
 def _drawn(rho):
-    """The probability of `rng.random() < rho`."""
+    """Return the probability of `rng.random() < rho`."""
     return mpf(math.ceil(rho * 2**53)) / 2**53
 
 
 def _exponential_rdp(e, x):
-    """The most over t of D_alpha for losses t and t - e, with probabilities such that both laws sum to 1."""
+    """Return the maximum over t of D_alpha for losses t and t - e, with probabilities such that both laws sum to 1."""
     a = order(x)
     x = a - 1
     if x == 0:
@@ -546,7 +546,7 @@ def _discrete_laplace_rho(scale, shift):
 
 
 def _optimal(e, k, target):
-    """Between two losses, delta is the mass above less a multiple of e^epsilon: solved between those where it passes `target`."""
+    """Return the epsilon at which delta is `target`: between two losses, delta is the mass above less a multiple of e^epsilon."""
     mass = tilted = mpf(0)
     for i in range(k, -1, -1):
         loss, below = (2 * i - k) * e, (2 * i - 2 - k) * e
@@ -557,7 +557,7 @@ def _optimal(e, k, target):
 
 
 def _best_conversion(rho, delta):
-    """Where the derivative, of the sign of rho x^2 + log(1 + x) - log(1/delta), changes sign."""
+    """Return the conversion where its derivative, of the sign of rho x^2 + log(1 + x) - log(1/delta), changes sign."""
     goal, low, high = -mpmath.log(delta), mpf(10) ** -400, mpf(10) ** 400
     with mpmath.workdps(60):  # the least is flat
         for _ in range(150):
@@ -568,7 +568,7 @@ def _best_conversion(rho, delta):
 
 
 def _sampled_rdp(sigma, q, x):
-    """The trapezoidal rule, step and reach halved and doubled, in 50 digits; a record removed."""
+    """Integrate by the trapezoidal rule, step and reach halved and doubled, in 50 digits; a record removed."""
     a = order(x)
     with mpmath.workdps(50):
         step, low, high = min(sigma / 6, sigma**2 / 3), -1 - 15 * sigma, a + 15 * sigma
@@ -804,7 +804,7 @@ def _bounded_both(n, a, d, sigma):
 
 
 def _bounded_centred(n, a, d, sigma, stretch=0):
-    """With kappa larger by a relative `stretch`; the quadratic in e at its ends and where its derivative is 0."""
+    """Evaluate with kappa larger by a relative `stretch`; the quadratic in e at its ends and where its derivative is 0."""
     m = min(1, (n * mpmath.sqrt(1 - sigma) + 1) / (n - 1)) if n > 1 else 1
     big, h, c = 1 + m, 1 - m, (n - 1) / (n**2 * sigma)
     kappa = c * d * big**2 / mpmath.sqrt(1 - h**2 / 2) * (1 + stretch)
@@ -840,13 +840,13 @@ def _removed(n, a, d, r):
 
 
 def _tight(n, a, d, sigma, stretch=0):
-    """At a radius that is larger by a relative `stretch`."""
+    """Evaluate at a radius that is larger by a relative `stretch`."""
     r = d * (1 + mpmath.sqrt(1 - sigma)) ** 2 / sigma * (1 + stretch)
     return max(_added(n, a, d, 0), _added(n, a, d, r), _removed(n, a, d, r))
 
 
 def _regularised(n, a, d, sigma):
-    """Theorem H, from Proposition 4.1 in the form of `renyi_gaussian`."""
+    """Evaluate Theorem H, from Proposition 4.1 in the form of `renyi_gaussian`."""
     more, kappa, m = n + 1, n * 4 * d / sigma / (n + 1) ** 2, 4 * d / sigma / (n + 1) ** 2
     if a >= more or (a - 1) * kappa >= 1:
         return mpmath.inf
@@ -1030,7 +1030,7 @@ EXEMPT = {
 
 
 def stated() -> set[str]:
-    """All public functions, methods and properties of `lib` whose names say that they return a cost or a probability."""
+    """Return all public functions, methods and properties of `lib` whose names say that they return a cost or a probability."""
     found = set()
     for leaf, module in fuzz_cases.MODULES.items():
         if module.__name__.startswith(("lib.release", "lib.command", "lib.data")):

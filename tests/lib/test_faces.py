@@ -43,7 +43,7 @@ def test_the_faces_are_few_names():
 
 
 def homes() -> dict[tuple[str, str], str]:
-    """Where each function and class of a face is defined, by its (module, name), and what it is called on the face."""
+    """Return where each function and class of a face is defined, by its (module, name), and what it is called on the face."""
     found = {}
     for path in FACES:
         package = importlib.import_module(f"lib.{path.parent.name}")
@@ -57,7 +57,7 @@ def homes() -> dict[tuple[str, str], str]:
 
 
 def absolute(path: Path) -> str:
-    """The code of a module of lib, its relative imports made absolute."""
+    """Return the code of a module of lib, its relative imports made absolute."""
     above = ("lib", *path.relative_to(ROOT / "lib").parts[:-1])
     tree = ast.parse(path.read_text(encoding="utf-8"))
     for node in ast.walk(tree):
@@ -68,7 +68,7 @@ def absolute(path: Path) -> str:
 
 
 def users() -> set[tuple[str, str]]:
-    """The (module, name) of all that chapters, studies, the book, the benchmarks and other modules of lib name."""
+    """Return the (module, name) of all that chapters, studies, the book, the benchmarks and other modules of lib name."""
     found = set()
     for path in ROOT.glob("notebooks/**/*.ipynb"):
         found |= uses_of(code(json.loads(path.read_text(encoding="utf-8"))))

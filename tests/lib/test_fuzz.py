@@ -34,7 +34,7 @@ for _call in fuzz_cases.calls():
 
 
 def public() -> set[str]:
-    """The public functions of all modules, and the constructors and methods of their public classes."""
+    """Return the public functions of all modules, and the constructors and methods of their public classes."""
     names = set()
     for leaf, module in fuzz_cases.MODULES.items():
         for name, found in vars(module).items():
@@ -97,7 +97,7 @@ CHOICES = {"empty": "", "other": "no such thing", "nothing": None, "number": 0, 
 
 
 def arrays(valid) -> dict:
-    """Hostile relatives of an array of numbers."""
+    """Return hostile relatives of an array of numbers."""
     valid = np.asarray(valid)
     numbers = valid.astype(float)
     hostile = {f"{name} entry": _with(numbers, value) for name, value in NUMBERS.items()
@@ -158,7 +158,7 @@ def _numeric(valid):
 
 
 def leaves(result, name=""):
-    """(name, value) of all numbers and arrays in a result, under the names that fields and keys give them."""
+    """Yield (name, value) of all numbers and arrays in a result, under the names that fields and keys give them."""
     if isinstance(result, tuple) and hasattr(result, "_fields"):
         parts = zip(result._fields, result)
     elif is_dataclass(result) and not isinstance(result, type):
@@ -184,7 +184,7 @@ NO_NUMBER = {  # documented: NaN where no order proves anything
 
 
 def wrong(call, result) -> str:
-    """What is wrong with a result as such, or nothing."""
+    """Return what is wrong with a result as such, or nothing."""
     function = call.name.rsplit(".", 1)[-1]
     for name, value in leaves(result):
         what = name or function
@@ -204,7 +204,7 @@ def wrong(call, result) -> str:
 
 
 def fault(call, parameter, name, value) -> str:
-    """What is wrong with the answer to one hostile argument, or nothing."""
+    """Return what is wrong with the answer to one hostile argument, or nothing."""
     try:
         result = call(**{parameter: value})
     except Exception as error:  # any but a refusal is a fault, which is what this test looks for
@@ -219,7 +219,7 @@ def fault(call, parameter, name, value) -> str:
 
 
 def refused(error) -> bool:
-    """Whether an exception is a refusal: as documented, ``ArithmeticError`` itself says "too extreme for double precision"."""
+    """Return whether an exception is a refusal: as documented, ``ArithmeticError`` itself says "too extreme for double precision"."""
     return isinstance(error, (ValueError, TypeError)) or type(error) in (ArithmeticError, FloatingPointError)
 
 
@@ -248,7 +248,7 @@ def numbers(call) -> list:
 
 
 def anywhere(valid):
-    """A number of any size, also NaN and infinite; one of some other order of magnitude; or `valid` itself."""
+    """Return a number of any size, also NaN and infinite; one of some other order of magnitude; or `valid` itself."""
     return st.one_of(st.floats(), st.floats(-12, 12).map(lambda power: valid * 10.0**power), st.just(valid))
 
 

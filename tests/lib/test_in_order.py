@@ -79,7 +79,7 @@ def test_each_addition_is_rounded(values):
 
 
 def sums(code: str) -> list[str]:
-    """What `code` gives the built-in `sum`, as text; "sum" where it does not call it there and then."""
+    """Return what `code` gives the built-in `sum`, as text; "sum" where it does not call it there and then."""
     tree = ast.parse(code)
     calls = {id(node.func): node.args[0] for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args}
     names = [node for node in ast.walk(tree) if isinstance(node, ast.Name) and node.id == "sum"]
@@ -111,7 +111,7 @@ def test_a_planted_sum_is_found(planted):
 
 
 def refusing(values, /, start=0):
-    """The built-in, refused to modules of ours that give it floats."""
+    """Return the built-in, refused to modules of ours that give it floats."""
     total, caller = built_in(values, start), sys._getframe(1).f_globals["__name__"]
     ours = caller.startswith(("lib.", "notebooks.", __name__))
     assert not (ours and isinstance(total, float)), f"{caller} gives the built-in sum floats: use in_order.total"

@@ -33,7 +33,7 @@ SETTINGS = Settings(delta=1e-6, seed=3)
 
 @functools.cache
 def study():
-    """The default, for all that do not change it."""
+    """Return the default study, for all tests that do not change it."""
     return small()
 
 

@@ -12,7 +12,7 @@ from tests.benchmarks import aim_accuracy, aim_fits, aim_peers, measure
 
 @pytest.fixture
 def asked(monkeypatch, tmp_path):
-    """The places that are run, in their order; the programs cost nothing, and "slow" never ends."""
+    """Return the places that are run, in their order; the programs cost nothing, and "slow" never ends."""
     places = []
 
     def row(place, version, file, limit):

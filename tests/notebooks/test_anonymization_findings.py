@@ -16,7 +16,7 @@ LEDGER = claims.load().claims
 
 
 def figure(reconstructed=0.02, suppressed=0.03, heights=0.0, only=None, splits=2) -> pd.DataFrame:
-    """A study with these AUC above 0.8, that of the perturbed records, which falls with k.
+    """Return a study with these AUC above 0.8, that of the perturbed records, which falls with k.
 
     heights : by how much the baselines' AUC is higher with the second loss
     only : of the kernels, the one that reconstructs so; the others give what the perturbed records do
@@ -43,7 +43,7 @@ def figure(reconstructed=0.02, suppressed=0.03, heights=0.0, only=None, splits=2
 
 @functools.cache
 def found_as(**options) -> dict:
-    """The verdicts of `figure`."""
+    """Return the verdicts of `figure`."""
     return anonymization_findings.verdicts(figure(**options))
 
 
@@ -183,7 +183,7 @@ def test_suppression_that_leaves_no_record_is_compared_with_nothing():
 
 
 def chosen(*widths):
-    """A study of cross-validations that chose these widths, for each scaling."""
+    """Return a study of cross-validations that chose these widths, for each scaling."""
     return pd.DataFrame(
         [(scaling, width) for scaling in kernel_widths.SCALINGS for width in widths], columns=["scaling", "width"]
     )

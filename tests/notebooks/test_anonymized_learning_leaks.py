@@ -23,7 +23,7 @@ def test_the_grid_brackets_increasing_functions():
 
 
 def simulated(inputs, epsilon, learning_rate, label, runs, rng, *, small=1.0):
-    """How often the two changes of the first weight are -1/2 and 1/2: equations 1 to 6 on the four records, run by run.
+    """Return how often the two changes of the first weight are -1/2 and 1/2: equations 1 to 6 on the four records, run by run.
 
     small : all inputs but the first are that small in the second batch
     """

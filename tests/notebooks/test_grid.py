@@ -23,7 +23,7 @@ def cell(offset, name, k):
 
 
 def file(folder, key):
-    """Where the result at a place is kept."""
+    """Return where the result at a place is kept."""
     return folder / f"{grid.key(key, grid.code(cell))}.json"
 
 
@@ -43,7 +43,7 @@ def test_every_place_draws_its_own_numbers():
 
 
 def refuses(offset, name, k):
-    """Fails at one place."""
+    """Fail at one place."""
     if (name, k) == ("b", 1):
         raise ArithmeticError("no")
     return cell(offset, name, k)
@@ -105,7 +105,7 @@ def test_jobs_must_be_positive():
 
 
 def slow(offset, name, k):
-    """Long enough for a worker to be killed at it."""
+    """Take long enough for a worker to be killed meanwhile."""
     time.sleep(0.4)
     return cell(offset, name, k)
 
@@ -125,7 +125,7 @@ def free_port():
 
 @pytest.fixture(scope="module")
 def cluster():
-    """The address of a scheduler, and a function that starts a worker for it."""
+    """Provide the address of a scheduler, and a function that starts a worker for it."""
     address = f"tcp://127.0.0.1:{free_port()}"
     started = [start("dask_scheduler", "--host", "127.0.0.1", "--port", address.rsplit(":", 1)[1], "--no-dashboard")]
 

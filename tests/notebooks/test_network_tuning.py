@@ -16,7 +16,7 @@ def run(at, **options):
 
 
 def made_up(cells):
-    """A frame of cells at one level and epsilon of AnonymizedLearning: (variant, fold, accuracy)."""
+    """Return a frame of cells at one level and epsilon of AnonymizedLearning: (variant, fold, accuracy)."""
     rows = [("parameter", "AnonymizedLearning", 1.0, *cell) for cell in cells]
     return pd.DataFrame(rows, columns=["level", "method", "epsilon", "variant", "fold", "accuracy"])
 

@@ -96,7 +96,7 @@ def test_one_more_document_is_made_judged_and_shown(clone):
 
 
 def check_what_was_written(before, after, said):
-    """New files, and old ones that have lost no line; each is named on the screen."""
+    """Check that there are new files, that old ones have lost no line, and that each is named on the screen."""
     written = {name for name in after if before.get(name) != after[name]}
     assert before.keys() <= after.keys()
     assert written == {line.split(":")[0] for line in said.splitlines() if "to fill in" in line}
@@ -128,7 +128,7 @@ def check_the_words(clone):
 
 
 def check_the_book(clone):
-    """A book of the new pages, without the other documents: what it warns of concerns those alone."""
+    """Build a book of the new pages, without the other documents: all its warnings must concern those."""
     (clone / "book/_toc.yml").write_text(CONTENTS)
     (clone / "book/notebooks").symlink_to("../build/executed")
     command = "from jupyter_book.cli.main import main; main()"

@@ -34,7 +34,7 @@ attributes:
 
 @pytest.fixture
 def people(tmp_path):
-    """A file of records, and its schema."""
+    """Return a file of records, and its schema."""
     rng = np.random.default_rng(1)
     group, age, pay = rng.integers(3, size=600), rng.integers(18, 90, 600), rng.gamma(2, 900, 600).round(2)
     yes = rng.random(600) < 1 / (1 + np.exp(1 - group - (age - 50) / 15))

@@ -15,7 +15,7 @@ NOW = 1_000_000.0
 
 @pytest.fixture
 def board(tmp_path):
-    """A function that makes the board of a run that began 100 s ago; notebook e was up to date."""
+    """Return a function that makes the board of a run that began 100 s ago; notebook e was up to date."""
     times = tmp_path / "papers.csv"
     results.save(
         times, pd.DataFrame({"notebook": NAMES, "seconds": [10.0, 20.0, 30.0, 40.0]}), {"command": "make papers"}
@@ -36,7 +36,7 @@ def board(tmp_path):
 
 
 def finished(name, seconds, ago, expected):
-    """Seconds since its last sign of life, and what is written then."""
+    """Return seconds since its last sign of life, and what is written then."""
     return ago, {"done": True, "expected": expected, "row": {"notebook": name, "seconds": seconds}}
 
 

@@ -50,7 +50,7 @@ def run():
 
 @pytest.fixture
 def notebook(tmp_path):
-    """A function that writes a notebook with the given parameters cell and code."""
+    """Return a function that writes a notebook with the given parameters cell and code."""
 
     def write(parameters: str = PARAMETERS, code: str = "print(sigma, trials)") -> Path:
         tagged = new_code_cell(parameters, metadata={"tags": ["parameters"]})
@@ -182,7 +182,7 @@ def test_a_refused_parameter_runs_nothing(notebook, tmp_path):
 
 
 def refused(*arguments, folder, **settings):
-    """The one sentence on standard error of a run that ends with 2, without having run anything."""
+    """Return the one sentence on standard error of a run that ends with 2, without having run anything."""
     done = command(*arguments, folder=folder, **settings)
     assert (done.returncode, done.stdout) == (2, ""), done.stdout + done.stderr
     assert len(done.stderr.splitlines()) == 1 and "Traceback" not in done.stderr
@@ -307,7 +307,7 @@ def test_a_data_folder_is_one_below_where_the_command_was_given(run, notebook, t
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A folder on a disk of 64 KiB."""
+    """Provide a folder on a disk of 64 KiB."""
     folder = tmp_path / "disk"
     folder.mkdir()
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", folder], capture_output=True).returncode:
@@ -373,7 +373,7 @@ def test_what_a_kernel_itself_says_counts_only_if_it_dies_early(notebook, tmp_pa
 
 @pytest.fixture
 def listening():
-    """Started in the background by a shell, this process ignores interrupts, and so would its children."""
+    """Listen to interrupts: if a shell started this process in the background, it ignores them, and so would its children."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -425,7 +425,7 @@ CELLS = [
 
 @pytest.fixture
 def long_notebook(notebook, tmp_path):
-    """A notebook whose third cell waits to be interrupted when it runs first; and the folder of a run of it."""
+    """Return a notebook whose third cell waits to be interrupted when it runs first; and the folder of a run of it."""
     path = notebook(code=SET_UP)
     content = nbformat.read(path, as_version=4)
     content.cells[2].source += f"\nHERE = Path({str(tmp_path)!r})"

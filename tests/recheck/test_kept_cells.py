@@ -44,25 +44,25 @@ pytestmark = pytest.mark.skipif(
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """Sums keep their order."""
+    """Keep the order of sums."""
     with threadpool_limits(1):
         yield
 
 
 def handful(frame, count) -> pd.DataFrame:
-    """`count` rows, drawn by the seed."""
+    """Return `count` rows, drawn by the seed."""
     return frame.sample(count, random_state=SEED)
 
 
 def agree(found, row, where, *, rtol=0.0, atol=0.0) -> None:
-    """Whether the numbers of a cell are those of its committed row; what it does not have is not a number there."""
+    """Check that the numbers of a cell are those of its committed row; a number that the cell lacks must be NaN there."""
     columns = [name for name in row.index if not isinstance(row[name], str)]
     ours, kept = (np.array([one.get(name, np.nan) for name in columns], dtype=float) for one in (found, row))
     np.testing.assert_allclose(ours, kept, rtol=rtol, atol=atol, err_msg=f"{where}, {columns}, drawn with SEED={SEED}")
 
 
 def agree_or_redrawn(found, row, where, twins, **digits) -> None:
-    """The same for results of AIM: to the kept `digits`, or within six standard deviations of its `twins`, other trials."""
+    """Check that results of AIM agree: to the kept `digits`, or within six standard deviations of its `twins`, other trials."""
     if ALIKE:
         return agree(found, row, where, **digits)
     for name in [name for name in row.index if name.startswith("error")]:

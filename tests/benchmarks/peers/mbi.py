@@ -45,7 +45,7 @@ def fit(meter, table, measured) -> dict:
 
 
 def seeded(meter, table, k, epsilon, seed) -> dict:
-    """From records to records, as the script does it: 80 MB of model, 16 rounds an attribute, pairs of 10,000 cells at most."""
+    """Make records from records, as the script does it: 80 MB of model, 16 rounds an attribute, pairs of 10,000 cells at most."""
     sys.path.insert(0, os.path.join(os.environ["MBI"], "mechanisms"))
     from aim import AIM
 
@@ -69,7 +69,7 @@ def seeded(meter, table, k, epsilon, seed) -> dict:
 
 
 def _ours(model, domain) -> GraphicalModel:
-    """The same model in our hands: mbi compiles a program for every marginal asked for, for minutes."""
+    """Return the same model in our hands: mbi compiles a program for every marginal asked for, for minutes."""
     potentials = {}
     for clique in model.potentials.cliques:
         values = np.asarray(model.potentials[clique].values, dtype=float)

@@ -19,7 +19,7 @@ torch.set_num_threads(1)
 
 
 def steps(meter, records, inputs, depth, width, batch) -> dict:
-    """CPU microseconds of a step, the data loader's part included, over one epoch after a first that is not counted."""
+    """Return the CPU microseconds of a step, the data loader's part included, over one epoch after a first that is not counted."""
     records, inputs, depth, width, batch = map(int, (records, inputs, depth, width, batch))
     rng = np.random.default_rng(7)
     features, labels = rng.random((records, inputs), dtype=np.float32), rng.integers(2, size=records)

@@ -36,7 +36,7 @@ def write(meter, name, file) -> dict:
 
 
 def encoded(column: pd.Series) -> tuple[np.ndarray, int]:
-    """The codes of a column, from 0, and how many values there are."""
+    """Return the codes of a column, from 0, and how many values there are."""
     if column.nunique() > BINS and pd.api.types.is_numeric_dtype(column):
         low, high = column.min(), column.max()
         codes = np.minimum((column - low) / (high - low) * BINS, BINS - 1)

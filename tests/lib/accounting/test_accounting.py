@@ -49,7 +49,7 @@ def test_k_equal_gaussians_are_one_gaussian_of_sigma_over_root_k():
 
 
 def printed_conversion(alpha, epsilon, delta, conversion):
-    """One order, 50 digits, the formulas as their papers print them."""
+    """Convert at one order, in 50 digits, by the formulas as their papers print them."""
     with mpmath.workdps(50):
         a, e, d = mpmath.mpf(alpha), mpmath.mpf(epsilon), mpmath.mpf(delta)
         if conversion == "mironov2017":
@@ -213,7 +213,7 @@ def test_zcdp_values_broadcast_and_start_at_zero():
 
 
 def exact_gaussian_delta(sigma, epsilon):
-    """delta to 50 digits, and its relative change per relative change of the arguments."""
+    """Return delta to 50 digits, and its relative change per relative change of the arguments."""
     with mpmath.workdps(150):
         mu, eps = 1 / mpmath.mpf(sigma), mpmath.mpf(epsilon)
         delta = mpmath.ncdf(mu / 2 - eps / mu) - mpmath.exp(eps) * mpmath.ncdf(-mu / 2 - eps / mu)
@@ -300,7 +300,7 @@ def test_prv_brackets_the_exact_gaussian_composition(sigma, count, delta):
 
 
 def randomised_response_epsilon(epsilon, count, delta):
-    """Exact: the number of truthful answers is binomial, and delta(epsilon) a finite sum."""
+    """Return the exact epsilon: the number of truthful answers is binomial, and delta(epsilon) is a finite sum."""
     losses = (2 * np.arange(count + 1) - count) * epsilon
     masses = binom.pmf(np.arange(count + 1), count, 1 / (1 + math.exp(-epsilon)))
 

@@ -41,18 +41,18 @@ def exponential(epsilon, count=1):
 
 
 def hockey_stick(p, q, x):
-    """sum (p - e^x q)+ for two pairs of finite distributions, each of one shape."""
+    """Return sum (p - e^x q)+ for two pairs of finite distributions, each of one shape."""
     return np.maximum(p - np.exp(x) * q, 0).sum()
 
 
 def envelope(epsilon, x):
-    """The most of any epsilon-bounded-range pair's hockey-stick divergence at x, any real x."""
+    """Return the largest hockey-stick divergence of any epsilon-bounded-range pair at x, any real x."""
     inside = (np.exp(epsilon / 2) - np.exp(np.minimum(x, epsilon) / 2)) ** 2 / np.expm1(epsilon)
     return np.where(x < -epsilon, -np.expm1(x), inside)
 
 
 def two_point(epsilon, t):
-    """The probabilities of the losses t and t - epsilon under the first distribution."""
+    """Return the probabilities of the losses t and t - epsilon under the first distribution."""
     top = -np.expm1(t - epsilon) / -np.expm1(-epsilon)
     return top, 1 - top
 
@@ -118,7 +118,7 @@ def test_zcdp_of_the_exponential_mechanism_broadcasts():
 
 
 def irwin_hall(u, k):
-    """Density of the sum of k uniform variables on [0, 1]."""
+    """Return the density of the sum of k uniform variables on [0, 1]."""
     return sum((-1) ** j * math.comb(k, j) * max(u - j, 0) ** (k - 1) for j in range(k + 1)) / math.factorial(k - 1)
 
 
@@ -153,7 +153,7 @@ def test_one_selection_costs_what_the_envelope_says(epsilon, delta):
 
 
 def optimum(epsilons, x, tops=801):
-    """V(x) by the definition: nested maximization over t, a grid of tops at each step (below the truth)."""
+    """Return V(x) by the definition: nested maximization over t, a grid of tops at each step (below the truth)."""
     if len(epsilons) == 1:
         return envelope(epsilons[0], x)
     t = np.linspace(0, epsilons[0], tops).reshape(-1, *[1] * np.ndim(x))
@@ -233,7 +233,7 @@ def test_every_order_of_a_measurement_among_selections_is_bracketed(delta):
 
 
 def randomised_response_epsilon(epsilon, count, delta):
-    """Exact, by enumeration of the outputs."""
+    """Return the exact epsilon, by enumeration of the outputs."""
     outputs = np.array(list(itertools.product([1, -1], repeat=count))).sum(axis=1) * epsilon
     p = np.exp(-(count * epsilon - outputs) / 2 - count * np.log1p(np.exp(-epsilon)))
     return optimize.brentq(lambda x: hockey_stick(p, p * np.exp(-outputs), x) - delta, 0, count * epsilon)
@@ -274,7 +274,7 @@ def test_a_mixed_schedule_against_dp_accounting(exponentials):
 
 
 def aim_like(epsilon, delta, rounds=144):
-    """A schedule such as miura2025's Algorithm 2 comes to: nine tables, then rounds with two annealings."""
+    """Return a schedule such as miura2025's Algorithm 2 comes to: nine tables, then rounds with two annealings."""
     share = accounting.dp_to_zcdp(epsilon, delta) / rounds
     sigma, selection = 1 / math.sqrt(2 * 0.9 * share), math.sqrt(8 * 0.1 * share)
     groups = [gaussian(sigma, 9)]

@@ -64,7 +64,7 @@ def test_parallel_covers_the_record_that_moves_to_another_part():
 
 
 def worst_pair(epsilon, delta):
-    """The worst (epsilon, delta)-DP mechanism: reveals all with probability delta, else randomized response."""
+    """Return the worst (epsilon, delta)-DP mechanism: reveals all with probability delta, else randomized response."""
     truth = (1 - delta) / (1 + math.exp(-epsilon))
     p = np.array([delta, truth, 1 - delta - truth, 0.0])
     return p, p[::-1]
@@ -130,7 +130,7 @@ MECHANISMS = [
 
 
 def priced(several):
-    """By each approximate bound; those that apply to mechanisms of any kind."""
+    """Return the cost by each approximate bound that applies to mechanisms of any kind."""
     accountant = Accountant(several, 1e-6)
     return {name: getattr(accountant, name)() for name in accountant.bounds if name != "gaussian"}
 

@@ -22,12 +22,12 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def relative_error(value, reference):
-    """|value - reference| / |reference| where the reference has many digits."""
+    """Return |value - reference| / |reference| where the reference has many digits."""
     return float(abs(mp.mpmathify(value) - reference) / abs(reference))
 
 
 def random_pair(seed, d):
-    """Two Gaussians in d dimensions, of condition numbers up to some thousands."""
+    """Return two Gaussians in d dimensions, of condition numbers up to some thousands."""
     rng = np.random.default_rng(seed)
     factors = rng.normal(size=(2, d, d)) + 1.5 * np.eye(d)
     cov1, cov2 = factors @ factors.transpose(0, 2, 1) + 0.05 * np.eye(d)
@@ -110,7 +110,7 @@ def test_psi_limits_and_region():
 
 
 def printed_formula(mean1, cov1, mean2, cov2, alpha):
-    """Proposition 4.1 as printed, determinants and all, in mpmath's current precision."""
+    """Evaluate Proposition 4.1 as printed, determinants and all, in mpmath's current precision."""
     arrays = (np.asarray(a).tolist() for a in (mean1, cov1, mean2, cov2))
     mean1, cov1, mean2, cov2 = map(mp.matrix, arrays)
     alpha = mp.mpf(float(alpha))

@@ -12,7 +12,7 @@ from lib.accounting.hockey_stick import hockey_stick_gaussian
 
 
 def assert_within_bound(result, reference, at_most=np.inf):
-    """|delta - reference| <= error for a scalar result, and the error is no larger than asked."""
+    """Assert that |delta - reference| <= error for a scalar result, and that the error is no larger than asked."""
     distance = abs(mp.mpf(float(result.delta)) - reference)
     assert distance <= result.error, (float(distance), result)
     assert result.error <= at_most, result
@@ -22,14 +22,14 @@ def assert_within_bound(result, reference, at_most=np.inf):
 
 
 def equal_covariances(mu, epsilon):
-    """Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle and Wang 2018, Theorem 5)."""
+    """Return Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu) (Balle and Wang 2018, Theorem 5)."""
     epsilon = mp.mpf(float(epsilon))
     tail = mp.exp(epsilon) * mp.ncdf(-mu / 2 - epsilon / mu)
     return mp.ncdf(mu / 2 - epsilon / mu) - tail
 
 
 def on_the_line(mean, variance, epsilon):
-    """N(0, 1) against N(mean, variance): {L > eps} lies between or outside two roots."""
+    """Return delta of N(0, 1) against N(mean, variance): {L > eps} lies between or outside two roots."""
     mean, variance, epsilon = (mp.mpf(float(v)) for v in (mean, variance, epsilon))
     a, b = (1 / variance - 1) / 2, -mean / variance
     c = mean**2 / (2 * variance) + mp.log(variance) / 2 - epsilon
@@ -48,7 +48,7 @@ def on_the_line(mean, variance, epsilon):
 
 
 def scaled_covariance(freedom, ratio, epsilon):
-    """N(0, I) against N(0, ratio I): {L > eps} is a chi-square tail with `freedom` degrees."""
+    """Return delta of N(0, I) against N(0, ratio I): {L > eps} is a chi-square tail with `freedom` degrees."""
     ratio, epsilon, shape = mp.mpf(ratio), mp.mpf(float(epsilon)), mp.mpf(freedom) / 2
     radius = (freedom * mp.log(ratio) - 2 * epsilon) / (1 - 1 / ratio)
     if radius <= 0:

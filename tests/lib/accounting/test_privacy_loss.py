@@ -18,7 +18,7 @@ epsilons = st.floats(-3, 1).map(lambda exponent: 10.0**exponent)
 
 
 def by_definition(p, q):
-    """delta(epsilon) and D_alpha of two lists of probabilities, in 40 digits."""
+    """Return delta(epsilon) and D_alpha of two lists of probabilities, in 40 digits."""
 
     def delta(epsilon):
         return float(sum(max(a - mpmath.exp(epsilon) * b, 0) for a, b in zip(p, q)))

@@ -22,7 +22,7 @@ DIRECTIONS = ("remove", "add", "replace")
 
 
 def law(variable, x):
-    """Density of the side under which the loss is taken, and the loss, written down anew."""
+    """Return the density of the side that the loss is taken under, and the loss; both are written down anew."""
     p = (1 - variable.q) * stats.norm(0, variable.sigma).pdf(x) + variable.q * stats.norm(1, variable.sigma).pdf(x)
     q = stats.norm(0, variable.sigma).pdf(x)
     if variable.direction == "replace":
@@ -58,7 +58,7 @@ def test_the_loss_stays_above_its_least_value():
 
 
 def renyi(variable, alpha, low, high):
-    """By the trapezoidal rule and the two densities written down anew: of a smooth function that vanishes at both ends."""
+    """Integrate by the trapezoidal rule, for the two densities written down anew: the function is smooth and vanishes at both ends."""
     x = np.linspace(low, high, 20_001)
     density, loss = law(variable, x)
     return math.log(np.trapezoid(density * np.exp((alpha - 1) * loss), x)) / (alpha - 1)
@@ -146,7 +146,7 @@ def test_small_epsilons_are_resolved():
 
 
 def bracket(sigma, q, steps, delta, mesh):
-    """Epsilon with each step's loss rounded down to the mesh, and up: the law is tilted to where delta is decided, so that its
+    """Yield the epsilon with each step's loss rounded down to the mesh, and up: the law is tilted to where delta is decided, so that its
     transform keeps the digits of a tail that is 1e-12 in all."""
     variable = SampledGaussian(1 / sigma, sigma, q)
     orders = np.arange(1.1, 100, 0.1)

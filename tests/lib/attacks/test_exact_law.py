@@ -27,7 +27,7 @@ def subclasses(cls) -> set:
 
 
 def protocols() -> dict:
-    """Every frequency oracle in the modules of `lib.local`, listed or not."""
+    """Return every frequency oracle in the modules of `lib.local`, listed or not."""
     for info in pkgutil.iter_modules(local.__path__, "lib.local."):
         importlib.import_module(info.name)
     ours = [cls for cls in subclasses(FrequencyOracle) if cls.__module__.startswith("lib.local.")]
@@ -35,7 +35,7 @@ def protocols() -> dict:
 
 
 def without_more(cls) -> bool:
-    """Whether k and epsilon are enough to make it."""
+    """Return whether k and epsilon are enough to make it."""
     others = list(inspect.signature(cls).parameters.values())[2:]
     return all(other.default is not other.empty or other.kind is other.VAR_POSITIONAL for other in others)
 
@@ -249,7 +249,7 @@ class Program:
 
 
 def law(line, **options) -> dict:
-    """The probabilities of what a line sends."""
+    """Return the probabilities of what a line sends."""
     found = report_law(Program(line), 0, **options)
     return {tuple(decoded(report).ravel().tolist()): chance for report, chance in found.items()}
 

@@ -33,7 +33,7 @@ EXAMPLE = ROOT / "notebooks/yours/example"
 
 @pytest.fixture
 def run(capsys):
-    """The exit status, what was said, and what was said of errors."""
+    """Return the exit status, what was said, and what was said of errors."""
 
     def run(words):
         status = main(shlex.split(words))
@@ -297,7 +297,7 @@ def test_without_a_filter_the_ledger_counts(run):
 
 
 def leaves(group=commands, path=()):
-    """Every subcommand and the words that lead to it; groups as well."""
+    """Yield every subcommand and the words that lead to it; groups as well."""
     for name, command in group.commands.items():
         yield (*path, name), command
         if isinstance(command, click.Group):

@@ -41,7 +41,7 @@ NUMERIC = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "ho
 
 
 def raw_records(name, separator):
-    """Plain text cut into fields: no parser in common with `lib`."""
+    """Cut plain text into fields, with no parser in common with `lib`."""
     lines = datasets.path(name, download=False).read_text(encoding="ascii").splitlines()
     return [line.split(separator) for line in lines if separator in line]
 
@@ -384,7 +384,7 @@ BANK_WAY = ("bank-additional.zip", "bank-additional/bank-additional-full.csv")
 
 
 def zipped(members):
-    """An archive, in bytes, of the given names and contents."""
+    """Return an archive, in bytes, of the given names and contents."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, inner in members.items():
@@ -434,7 +434,7 @@ def server():
 
 @pytest.fixture
 def world(tmp_path, monkeypatch, server):
-    """Small files at the local server; an empty cache; nothing of the user's own settings."""
+    """Return small files at the local server, with an empty cache and nothing of the user's own settings."""
     for name in ("COMPENDIUM_DATA", "COMPENDIUM_OFFLINE"):
         monkeypatch.delenv(name, raising=False)
     for name in ("NO_PROXY", "no_proxy"):
@@ -454,7 +454,7 @@ def world(tmp_path, monkeypatch, server):
 
 @pytest.fixture
 def given_folder(tmp_path, monkeypatch, world):
-    """A folder that COMPENDIUM_DATA names."""
+    """Return a folder that COMPENDIUM_DATA names."""
     folder = tmp_path / "given"
     folder.mkdir()
     monkeypatch.setenv("COMPENDIUM_DATA", str(folder))
@@ -472,7 +472,7 @@ def files_below(folder):
 
 
 def refusal(name="adult.data", **arguments):
-    """The one sentence with which `name` is refused."""
+    """Return the one sentence with which `name` is refused."""
     with pytest.raises(DatasetError) as refused:
         datasets.path(name, **arguments)
     message = str(refused.value)

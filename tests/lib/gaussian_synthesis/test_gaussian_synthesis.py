@@ -171,7 +171,7 @@ def test_the_improvement_that_the_document_hopes_for():
 
 
 def random_neighbours(seed, d, n):
-    """A random data set, sometimes in the corners of the cube, and two further records."""
+    """Return a random data set, sometimes in the corners of the cube, and two further records."""
     rng = np.random.default_rng(seed)
     shape = rng.choice([0.2, 1, 5])
     data = rng.beta(shape, shape, (n, d)) * 2 - 1
@@ -381,7 +381,7 @@ def test_fit_is_the_maximum_likelihood_estimate():
 
 
 def uneven(n, d):
-    """Records with an outlier of ten deviations, and in turns an attribute of two values, a constant one, and a copy of another."""
+    """Return records with an outlier of ten deviations, and in turns an attribute of two values, a constant one, and a copy of another."""
     rng = np.random.default_rng(n)
     data = rng.uniform(-0.1, 0.1, (n, d))
     data[-1] = 0.8
@@ -391,7 +391,7 @@ def uneven(n, d):
 
 
 def reflected(data):
-    """Other records with the same mean and covariance: mirrored, as vectors over the records, in two planes that hold the mean."""
+    """Return other records with the same mean and covariance: mirrored, as vectors over the records, in two planes that hold the mean."""
     rng = np.random.default_rng(5)
     for _ in range(2):
         normal = rng.normal(size=len(data))

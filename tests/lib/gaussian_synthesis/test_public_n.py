@@ -9,7 +9,7 @@ from tests.lib.gaussian_synthesis.test_gaussian_synthesis import true_divergence
 
 
 def term_by_term(n, alpha, d, sigma):
-    """Theorem G' with each of its two terms at its own maximum."""
+    """Evaluate Theorem G' with each of its two terms at its own maximum."""
     m = min(1, (n * np.sqrt(1 - sigma) + 1) / (n - 1))
     kappa = (n - 1) / n**2 * d * (1 + m) ** 2 / (sigma * np.sqrt(1 - (1 - m) ** 2 / 2))
     q = kappa / (1 + kappa)

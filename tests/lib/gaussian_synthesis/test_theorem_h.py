@@ -21,7 +21,7 @@ def psi(t, a):
 
 
 def directions(n, alpha, d, sigma, others=True):
-    """Both divergences of Theorem H's pair, from means and variances: Proposition 4.1, coordinate by coordinate."""
+    """Yield both divergences of Theorem H's pair, from means and variances: Proposition 4.1, coordinate by coordinate."""
     n, a, d, tau = mpf(n), mpf(alpha), int(d), 4 * mpf(d) / mpf(sigma)
     mean, first, rest = mpmath.sqrt(tau) / (n + 1), 1 + n * tau / (n + 1) ** 2, n / (n + 1)
     laws = [(mpf(0), mean, mpf(1), first, 1)] + [(mpf(0), mpf(0), mpf(1), rest, d)] * others
@@ -141,7 +141,7 @@ def test_the_closed_form_is_the_integral_of_the_two_densities(n, d, sigma, alpha
 
 
 def table_pair(rng):
-    """A table, a record and an added variance: at random, or near the worst pair in one of several ways."""
+    """Return a table, a record and an added variance: at random, or near the worst pair in one of several ways."""
     d, n = int(rng.integers(1, 5)), int(np.exp(rng.uniform(0, 6)))
     sigma = float(np.exp(rng.uniform(np.log(1e-3), np.log(8 * d))))
     corner = rng.choice([-1.0, 1.0], d)
@@ -160,7 +160,7 @@ def table_pair(rng):
 
 
 def two_laws(data, record, sigma):
-    """(mean, covariance) of the records drawn from each of the two tables, with sigma added."""
+    """Return (mean, covariance) of the records drawn from each of the two tables, with sigma added."""
     fits = (gs.fit(table) for table in (data, np.vstack([data, record])))
     return [(mean, cov + sigma * np.eye(len(mean))) for mean, cov in fits]
 
@@ -230,7 +230,7 @@ def test_the_corner_tables_attain_the_lower_bounds(n, d, sigma):
 
 
 def integral(n, d, sigma, epsilon, size, others=True):
-    """The larger delta of the two directions in 50 digits: the inversion integral of K on a line through its saddle point."""
+    """Return the larger delta of the two directions in 50 digits: the inversion integral of K on a line through its saddle point."""
     n, tau = mpf(n), 4 * mpf(d) / mpf(sigma)
     first, mean = n * tau / (n + 1) ** 2, tau / (n + 1) ** 2
     found = []
@@ -289,7 +289,7 @@ def test_delta_is_that_of_the_pair_in_fifty_digits(n, d, sigma, size, epsilon):
 
 
 def noncentral_law(k, centre):
-    """The distribution function of a noncentral chi-square with k degrees of freedom, in mpmath."""
+    """Return the distribution function of a noncentral chi-square with k degrees of freedom, in mpmath."""
 
     def below(x):
         if x <= 0:
@@ -304,7 +304,7 @@ def noncentral_law(k, centre):
 
 
 def by_chi_squares(n, d, sigma, epsilon, size, swapped):
-    """delta of the corner pair: the loss is a quadratic in each draw, so {L > epsilon} is a ball, or what lies outside it."""
+    """Return delta of the corner pair: the loss is a quadratic in each draw, so {L > epsilon} is a ball, or what lies outside it."""
     n, tau = mpf(n), 4 * mpf(d) / mpf(sigma)
     t, m = n * tau / (n + 1) ** 2, mpmath.sqrt(tau) / (n + 1)
     # log(q/p) of size draws = t/(2 (1+t)) S + constant, S the sum of (z + m/t)^2

@@ -32,7 +32,7 @@ def test_every_bound_is_registered_once():
 
 
 def setting(rng):
-    """n, d, sigma, alpha for which most bounds are finite."""
+    """Return n, d, sigma and alpha for which most bounds are finite."""
     d, sigma = int(np.exp(rng.uniform(0, 4))), float(np.exp(rng.uniform(np.log(1e-3), np.log(0.99))))
     alpha = 1 + float(np.exp(rng.uniform(-4, 4)))
     return int(alpha * 4 * d / sigma * np.exp(rng.uniform(-1, 8))) + 2, d, sigma, alpha
@@ -79,7 +79,7 @@ def test_all_epsilons_at_a_delta_are_above_what_is_attained():
 
 
 def neighbours_of(rng, kind):
-    """Two neighbours in the cube, at random or extreme."""
+    """Return two neighbours in the cube, at random or extreme."""
     n, d = int(np.exp(rng.uniform(2, 6))), int(rng.integers(1, 4))
     if rng.random() < 0.5:
         common = np.where(rng.random((n, d)) < rng.uniform(0.05, 0.6, d), 1.0, -1.0)

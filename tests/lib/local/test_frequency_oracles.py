@@ -59,7 +59,7 @@ PATHS = ["GRR", "OUE", "SS", "HR, published blocks", "OLH", "SHE"]  # one for ea
 
 
 def alphabet(oracle) -> np.ndarray:
-    """Every report there is."""
+    """Return every report there is."""
     if isinstance(oracle, GRR):
         return np.arange(oracle.k)
     if isinstance(oracle, HadamardResponse):
@@ -69,7 +69,7 @@ def alphabet(oracle) -> np.ndarray:
 
 
 def definition(oracle, report, value) -> float:
-    """Probability of a report, from the definition in the literature."""
+    """Return the probability of a report, from the definition in the literature."""
     k, odds = oracle.k, math.exp(oracle.epsilon)
     if isinstance(oracle, GRR):
         return (odds if report == value else 1) / (odds + k - 1)
@@ -92,7 +92,7 @@ def definition(oracle, report, value) -> float:
 
 
 def exact_variance(oracle, f, n) -> np.ndarray:
-    """`oracle.variance` at the frequencies `f` of all k values, which give the block shares as well."""
+    """Return `oracle.variance` at the frequencies `f` of all k values, which give the block shares as well."""
     if not isinstance(oracle, HadamardResponse):
         return oracle.variance(f, n)
     return oracle.variance(f, n, block_shares(oracle, f))
@@ -165,7 +165,7 @@ def test_the_density_of_she_is_a_product_of_laplace_densities_and_private():
 
 
 def ideal_hashing(oracle) -> tuple[np.ndarray, np.ndarray]:
-    """All functions from the values to the buckets, alike, with all reports: law [report, v], support [report, x]."""
+    """Return all functions from the values to the buckets, alike, with all reports: law [report, v], support [report, x]."""
     functions = np.array(list(itertools.product(range(oracle.g), repeat=oracle.k)))
     support = np.concatenate([functions == reported for reported in range(oracle.g)])
     law = np.where(support, oracle.p, (1 - oracle.p) / (oracle.g - 1)) / len(functions)
@@ -173,7 +173,7 @@ def ideal_hashing(oracle) -> tuple[np.ndarray, np.ndarray]:
 
 
 def enumerated(oracle) -> tuple[np.ndarray, np.ndarray]:
-    """The law of a report [report, v], and the support counts [report, x] that it alone would give."""
+    """Return the law of a report [report, v], and the support counts [report, x] that it alone would give."""
     if isinstance(oracle, LocalHashing):
         return ideal_hashing(oracle)
     return oracle.probability(alphabet(oracle)), oracle.supports(alphabet(oracle)).astype(float)
@@ -426,7 +426,7 @@ def test_aggregation_is_the_sum_of_what_reports_support(name):
 
 
 def mixed_values(k, n, seed=1):
-    """A third each are the first and the last value, in turns; the rest are at random."""
+    """Return values: a third each are the first and the last value, in turns, and the rest are random."""
     values = np.resize([0, k - 1, 0], n)
     values[2::3] = np.random.default_rng(seed).integers(k, size=n)[2::3]
     return values
@@ -689,7 +689,7 @@ def test_real_counts_have_the_same_law(name):
 
 
 def joint_law(law, support, users) -> dict:
-    """Probability of each vector of counts."""
+    """Return the probability of each vector of counts."""
     result = {(0,) * law.shape[1]: 1.0}
     for value in np.repeat(np.arange(len(users)), users):
         single = {}

@@ -127,7 +127,7 @@ def test_uniform_integers(bound):
 
 
 def chi_square(draws, probability, reach):
-    """p-value of integer draws against probability(x), |x| <= reach, the tails together."""
+    """Return the p-value of integer draws against probability(x), |x| <= reach, the tails together."""
     x = np.arange(-reach, reach + 1)
     p = np.array([float(probability(int(i))) for i in x])
     counts = np.array([(draws == i).sum() for i in x])

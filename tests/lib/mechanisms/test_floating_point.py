@@ -16,7 +16,7 @@ properties = settings(derandomize=True, deadline=None, max_examples=60)
 
 
 def all_outputs(value, scale, bits):
-    """Every answer of the sampler, one number at a time, and how many of the equally likely draws give it."""
+    """Return every answer of the sampler, one number at a time, and how many of the equally likely draws give it."""
     draws = [value + sign * (scale * math.log(k / 2**bits)) for k in range(1, 2**bits + 1) for sign in (1.0, -1.0)]
     return np.unique(draws, return_counts=True)
 

@@ -29,7 +29,7 @@ def test_the_quasi_identifiers_are_those_of_table_2():
 
 
 def groups(hierarchy, level) -> dict:
-    """The values of each group by its label; for numbers the first and the last."""
+    """Return the values of each group by its label; for numbers the first and the last."""
     found = {label: [] for label in hierarchy.labels[level]}
     for value, label in zip(hierarchy.values, hierarchy.labels[level][hierarchy.positions[level]]):
         found[label].append(value)

@@ -51,7 +51,7 @@ def nodes(known):
 
 
 def cells(frame, name, hierarchy, level, loss):
-    """Each record's label of one attribute, and the loss of that cell, by counting the values of its group."""
+    """Return each record's label of one attribute, and the loss of that cell, by counting the values of its group."""
     labels = hierarchy.generalize(frame[name], level)
     if loss == "precision":
         return labels, np.full(len(frame), level / hierarchy.height)
@@ -60,7 +60,7 @@ def cells(frame, name, hierarchy, level, loss):
 
 
 def brute_force(frame, known, k, max_suppression, loss):
-    """Every feasible node with its loss and the number of records left out, counted one by one."""
+    """Return every feasible node with its loss and the number of records left out, counted one by one."""
     levels = [(name, level) for name, hierarchy in known.items() for level in range(hierarchy.height + 1)]
     one = {(name, level): cells(frame, name, known[name], level, loss) for name, level in levels}
     found = {}

@@ -42,7 +42,7 @@ def veiled(monkeypatch):
 
 
 def neighbours(values, n):
-    """All pairs of databases of n records with these values that differ in their first record; order is free."""
+    """Yield all pairs of databases of n records with these values that differ in their first record; order is free."""
     for rest in itertools.combinations_with_replacement(values, n - 1):
         for a, b in itertools.combinations(values, 2):
             yield [a, *rest], [b, *rest]
@@ -86,7 +86,7 @@ def test_the_move_is_at_most_that_of_the_value(values, new, k):
 
 
 def data_sets(n, levels, seed=0):
-    """Records that differ in everything but their number and the public levels: at random, all alike, in two clusters."""
+    """Yield records that differ in everything but their number and the public levels: at random, all alike, in two clusters."""
     rng = np.random.default_rng(seed)
     draws = [rng.random((n, len(levels))), np.zeros((n, len(levels))), 1 - 0.1 * rng.random((n, len(levels)))]
     draws[2][: n // 3] **= 40
@@ -100,7 +100,7 @@ def data_sets(n, levels, seed=0):
 
 
 def means_of_groups(column, k):
-    """By slices: the last of the n // k groups takes what is left."""
+    """Return the means of slices; the last of the n // k groups takes what is left."""
     column, last = np.sort(column), len(column) // k - 1
     return [column[g * k : (g + 1) * k if g < last else None].mean() for g in range(last + 1)]
 
@@ -178,7 +178,7 @@ def test_the_groups_are_disclosed_whatever_the_noise():
 
 
 def noisy_groups(data, labels, rng):
-    """As `published`, before clipping to [0, 1], which can hide a difference but only by chance."""
+    """Return the result of `published` before clipping to [0, 1], which can hide a difference but only by chance."""
     noisy = noisy_centroids(data, 2, 0.01, rng=rng)
     return np.column_stack([c[individual_ranking(column, 2)[1]] for c, column in zip(noisy, data.T)])
 
@@ -229,7 +229,7 @@ SMALL = np.array([[0.1, 0.0], [0.2, 0.5], [0.9, 1.0], [0.8, 0.5]])
 
 
 def audited(epsilon, trials):
-    """Bounds on epsilon from three statistics of the records drawn, for a table and one with its first record replaced."""
+    """Return bounds on epsilon from three statistics of the records drawn, for a table and one with its first record replaced."""
     other = np.vstack([[[1.0, 1.0]], SMALL[1:]])
     scores = []
     for features, labels in ((SMALL, [0, 0, 1, 1]), (other, [1, 0, 1, 1])):

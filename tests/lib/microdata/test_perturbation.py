@@ -164,7 +164,7 @@ def mixed_values(one, n, rng):
 
 
 def uniforms(one, draws, values, rng):
-    """Uniform numbers, one a draw, if its law given the value is right: where it lies in this law."""
+    """Return where each draw lies in its law given the value: these numbers are uniform if the law is right."""
     if isinstance(one, BoundedLaplace):
         return one.distribution(draws, values)
     own, others = one.density(0, 0), one.density(1, 0)
@@ -175,7 +175,7 @@ def uniforms(one, draws, values, rng):
 
 
 def least_doubt(uniform, groups):
-    """The smallest p-value, times their number, that the numbers (..., cells) are uniform and independent; too even counts as well.
+    """Return the smallest p-value, times their number, that the numbers (..., cells) are uniform and independent; too even counts as well.
 
     Chi-squared over 20 bins for each of the `groups` of cells, and for the means along any of the axes, but for few numbers.
     """
@@ -242,7 +242,7 @@ def test_draws_have_their_law_and_are_independent_for_any_number_of_values(one, 
 
 
 def printed_level(perturbation, n):
-    """Equation (4), factor by factor."""
+    """Evaluate equation (4), factor by factor."""
     product = 1.0
     for one in perturbation.mechanisms.values():
         if isinstance(one, RetentionReplacement):
@@ -295,7 +295,7 @@ def test_an_attribute_without_a_share_is_drawn_afresh():
 
 
 def posteriors(densities):
-    """Pr[person i holds row r], (N, N), from p(y_r | x_i): over all matchings of persons to rows."""
+    """Return Pr[person i holds row r], (N, N), from p(y_r | x_i): over all matchings of persons to rows."""
     n = len(densities)
     likely = np.zeros((n, n))
     for matching in itertools.permutations(range(n)):
@@ -320,7 +320,7 @@ def test_matching_posteriors_of_sixteen_alike_are_uniform_and_of_one_alone_certa
 
 
 def discrete_worst(perturbation, values, n):
-    """The largest posterior over all original and perturbed tables of n records with these `values`."""
+    """Return the largest posterior over all original and perturbed tables of n records with these `values`."""
     kernel = perturbation.transitions(values, values).dense()
     tables = list(itertools.combinations_with_replacement(range(len(values)), n))
     return max(posteriors(kernel[np.ix_(after, before)].T).max() for before in tables for after in tables)

@@ -33,7 +33,7 @@ MIXED = {"colour": 3, "age": (17, 90), "sex": 2}
 
 
 def perturbed(n, seed, *, k=3):
-    """Perturbed records of three dependent attributes, and how."""
+    """Return perturbed records of three dependent attributes, and how."""
     rng = np.random.default_rng(seed)
     sex = rng.integers(2, size=n)
     colour = rng.choice(3, size=n, p=[0.6, 0.3, 0.1])
@@ -43,7 +43,7 @@ def perturbed(n, seed, *, k=3):
 
 
 def best_likelihood(a):
-    """max sum_i ln (A theta)_i on the simplex, by scipy's SLSQP on theta = positive part: small A only."""
+    """Return max sum_i ln (A theta)_i on the simplex, by scipy's SLSQP on theta = positive part: small A only."""
     m = a.shape[1]
     found = optimize.minimize(
         lambda theta: -np.log(a @ theta).mean(),

@@ -82,7 +82,7 @@ def test_a_logistic_regression_of_features_of_any_size_is_the_minimum_or_refused
 
 
 def exact_support_vectors(records, penalty):
-    """The objective, as a function, and its minimum, by solving for each set of records within the margin, in fractions."""
+    """Return the objective, as a function, and its minimum, by solving for each set of records within the margin, in fractions."""
     n, penalty = len(records), Fraction(penalty)
 
     def objective(t):

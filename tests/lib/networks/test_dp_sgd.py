@@ -73,7 +73,7 @@ def setting(widths, records, seed, *, dtype="float64"):
 
 
 def clipped_changes(network, features, labels, limit):
-    """Record by record: the whole change, shortened to `limit`."""
+    """Return the whole change of each record, shortened to `limit`."""
     each = [changes(network, features[r : r + 1], labels[r : r + 1]) for r in range(len(labels))]
     return [change * min(1, limit / max(np.linalg.norm(change), limit)) for change in each]
 
@@ -175,7 +175,7 @@ def test_one_record_changes_a_network_by_its_norm_at_most_whatever_the_weights(d
 
 
 def run(network, features, labels, sizes, *, rate=0.3, limit=0.5, sigma=0.0, momentum=0.0, l2=0.0, scale=1.0, seed=0):
-    """The compiled loop, without `train`'s checks."""
+    """Return the compiled loop, without `train`'s checks."""
     parameters = network.parameters.copy()
     work = workspace(network, max(1, max(sizes)))
     dp_sgd._run(
@@ -226,7 +226,7 @@ def test_the_stated_number_of_records_divides_a_step_and_not_their_own():
 
 
 def by_definition(features, labels, network, plan, *, learning_rate, clip, momentum, l2, records, rng):
-    """`train` record by record, in plain numpy, with the same random numbers."""
+    """Do what `train` does record by record, in plain numpy, with the same random numbers."""
     sizes = rng.binomial(len(labels), plan.sampling, size=plan.steps)
     order, velocity, parameters = list(range(len(labels))), 0.0, network.parameters.copy()
     for size in sizes:

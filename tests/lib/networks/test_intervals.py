@@ -15,7 +15,7 @@ BATCH = 40
 
 @st.composite
 def networks(draw):
-    """A network with weights and biases of either sign, dead and saturated nodes included."""
+    """Return a network with weights and biases of either sign, dead and saturated nodes included."""
     widths = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4)) + [draw(st.integers(2, 4))]
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     spread, shift = draw(st.sampled_from([0.1, 1.0, 5.0])), draw(st.sampled_from([-2.0, 0.0, 1.0]))
@@ -24,7 +24,7 @@ def networks(draw):
 
 
 def records(network, rng, n=BATCH):
-    """Uniform records and, as bounds are attained there, corners of the cube."""
+    """Return uniform records and, as bounds are attained there, corners of the cube."""
     features = rng.random((n, network.widths[0]))
     features[::2] = np.round(features[::2])
     return features, rng.integers(network.widths[-1], size=n)

@@ -23,7 +23,7 @@ def records(n, inputs, classes, seed=0):
 
 
 def random_network(widths, seed=0, dtype="float64"):
-    """Weights and biases all random, so that no bias term can be forgotten unseen."""
+    """Return weights and biases all random, so that no bias term can be forgotten unseen."""
     rng = np.random.default_rng(seed)
     return Network(widths, rng.normal(0, 0.7, count(widths)).astype(dtype))
 
@@ -36,7 +36,7 @@ def start(widths=(3, 8, 2), **options):
 
 
 def loss(network, features, labels):
-    """The mean cross-entropy in nats (equation 17)."""
+    """Return the mean cross-entropy in nats (equation 17)."""
     return -np.log(network.predict_proba(features)[np.arange(len(labels)), labels]).mean()
 
 
@@ -59,7 +59,7 @@ def test_changes_are_the_gradient(widths, classes, n, seed):
 
 
 def by_the_book(model, features, labels):
-    """Equations (1), (4), (16), (18), (19) index by index, one record after another."""
+    """Evaluate equations (1), (4), (16), (18), (19) index by index, one record after another."""
     total = [(np.zeros_like(w), np.zeros_like(b)) for w, b in zip(model.weights, model.biases)]
     for record, label in zip(features, labels):
         y, last = [list(record)], len(model.weights)

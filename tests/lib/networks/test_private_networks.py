@@ -32,7 +32,7 @@ def records(n, inputs, classes=2, seed=0):
 
 
 def record_sets(n, inputs):
-    """Records that have nothing in common but their number."""
+    """Yield records that have nothing in common but their number."""
     for seed in range(2):
         yield records(n, inputs, seed=seed)
     yield np.zeros((n, inputs)), np.zeros(n, int)
@@ -233,7 +233,7 @@ def flat(weights, biases):
 
 
 def ends_of_changes(network, thresholds):
-    """Lows and highs of all parameters: of weights and of biases one pair, or the equations' at the current parameters."""
+    """Return lows and highs of all parameters: of weights and of biases one pair, or the equations' at the current parameters."""
     if thresholds is not None:
         pairs = zip(*thresholds)
         return [
@@ -247,7 +247,7 @@ def ends_of_changes(network, thresholds):
 def by_hand(
     features, labels, network, thresholds, *, epsilon, clipping, learning_rate, batch, epochs, l2, shuffle, rng
 ):
-    """The parameters in the end, record by record; each step takes the next variates of the stream, one a parameter."""
+    """Return the parameters in the end, record by record; each step takes the next variates of the stream, one a parameter."""
     steps, of_weights = (
         -(-len(labels) // batch),
         flat(*([p * 0 + one for p in ps] for ps, one in ((network.weights, 1), (network.biases, 0)))),

@@ -19,7 +19,7 @@ QUICK = settings(derandomize=True, deadline=None, max_examples=100)
 
 
 def drawn(seed, n, d):
-    """n vectors of norm 1 or less."""
+    """Return n vectors of norm 1 or less."""
     rng = np.random.default_rng(seed)
     rows = rng.normal(size=(n, d))
     return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1)
@@ -132,7 +132,7 @@ def test_the_budget_of_objective_perturbation_adds_up(epsilon):
 
 
 def tables(n, d):
-    """Records of n rows and d features, as unlike each other as they may be."""
+    """Return records of n rows and d features, as unlike each other as they may be."""
     rng = np.random.default_rng(n + d)
     some = rng.normal(size=(n, d)), rng.integers(0, 2, n)
     extreme = np.resize([1e100, 0.0, 1e-100], (n, 1)) * np.ones(d), 1 - some[1]
@@ -140,7 +140,7 @@ def tables(n, d):
 
 
 def watched(monkeypatch, features, labels, **options):
-    """A fit whose noise and minimizer are given: all that is public of it, and the rows that the minimizer got."""
+    """Return a fit whose noise and minimizer are given: all that is public of it, and the rows that the minimizer got."""
     asked, read, given = [], [], np.random.default_rng(5)
     n, d = features.shape
     noise, found = np.arange(1.0, d + 2), np.linspace(-3, 2, d + 1)

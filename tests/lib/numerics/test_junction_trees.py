@@ -20,7 +20,7 @@ def structures(draw, most=6):
 
 
 def size_of(order, scopes, sizes):
-    """Cells of the maximal cliques that `order` makes, with sets instead of bits."""
+    """Return cells of the maximal cliques that `order` makes, with sets instead of bits."""
     sets, cliques = [set(scope) for scope in scopes], []
     for v in order:
         clique = {v}.union(*(s for s in sets if v in s))
@@ -56,7 +56,7 @@ def test_a_tree_is_never_smaller_than_the_best_of_all_orders_and_heeds_a_good_hi
 
 
 def greedy(scopes, sizes, fill):
-    """The order of a greedy rule over all variables at once, whatever their components, with sets instead of bits."""
+    """Return the order of a greedy rule over all variables at once, whatever their components, with sets instead of bits."""
     near = {v: set().union(*(s for s in scopes if v in s)) - {v} for v in range(len(sizes))}
 
     def cost(v):

@@ -20,7 +20,7 @@ RECORDS = np.random.default_rng(8).integers(DOMAIN.sizes, size=(6, 1000, 3))
 
 @pytest.fixture
 def files(tmp_path):
-    """Six Parquet files of a thousand records."""
+    """Return six Parquet files of a thousand records."""
     found = [tmp_path / f"part{number}.parquet" for number in range(len(RECORDS))]
     for file, records in zip(found, RECORDS):
         pa.parquet.write_table(pa.table(dict(zip(DOMAIN.attributes, records.T))), file)
@@ -33,7 +33,7 @@ def batches(file):
 
 
 def deadly_batches(file):
-    """The same; but whoever counts the fourth file for the first time is killed after its second batch."""
+    """Yield the same batches, but kill the process that counts the fourth file for the first time, after its second batch."""
     first = Path(file).with_suffix(".begun")
     for number, batch in enumerate(batches(file)):
         if "part3" in str(file) and number == 2 and not first.exists():

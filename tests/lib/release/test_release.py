@@ -41,7 +41,7 @@ def members(n=250, seed=3, **changed):
 
 @pytest.fixture
 def read(tmp_path):
-    """A function that makes a table of a frame of texts, by way of a CSV file."""
+    """Return a function that makes a table of a frame of texts, by way of a CSV file."""
 
     def made(frame):
         frame.to_csv(tmp_path / "read.csv", index=False)
@@ -190,7 +190,7 @@ def test_a_run_for_release_costs_no_more_than_the_decimals_of_its_statement():
 
 
 def answer_alike(monkeypatch):
-    """Noisy counts and choices that do not look at the records, and draws from a seed."""
+    """Replace noisy counts and choices by some that do not look at the records, and draw from a seed."""
     monkeypatch.setattr(
         ExactDraws,
         "noisy",
@@ -202,7 +202,7 @@ def answer_alike(monkeypatch):
 
 
 def told(table, folder, public=SCHEMA, neighbours="unbounded") -> dict:
-    """All that a release of `table` gives out, by name."""
+    """Return all that a release of `table` gives out, by name."""
     result = release.run(table, 1.0, 1e-9, neighbours=neighbours)
     release.write(folder, result, public, 2, release.statement(1.0, 1e-9, neighbours))
     found = release.errors(result, 2)
@@ -324,7 +324,7 @@ NAMES = st.text("abc é", min_size=1, max_size=4).map(str.strip).filter(bool)
 
 @st.composite
 def schemas(draw):
-    """A schema of every kind of attribute, in YAML."""
+    """Return a schema of every kind of attribute, in YAML."""
     values = draw(st.lists(NAMES, min_size=1, max_size=4, unique=True))
     low, width, bins = draw(st.integers(-50, 50)), draw(st.integers(1, 60)), draw(st.integers(1, 5))
     first = draw(st.dates(datetime.date(1950, 1, 1), datetime.date(2050, 1, 1)))

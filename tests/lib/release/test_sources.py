@@ -52,7 +52,7 @@ def by_hand(frame):
 
 
 def typed(frame):
-    """The frame as others would hold it, in numbers and days, with nulls where that is not possible."""
+    """Return the frame as others would hold it, in numbers and days, with nulls where that is not possible."""
     days = pd.to_datetime(frame.joined, errors="coerce").dt.date.to_numpy()
     numbers = {name: pd.to_numeric(frame[name], errors="coerce") for name in ("age", "loans", "fines")}
     return frame.assign(joined=days, **numbers)
@@ -60,7 +60,7 @@ def typed(frame):
 
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
-    """The records in each kind of source: (data, table) by its name."""
+    """Return the records in each kind of source: (data, table) by its name."""
     folder = tmp_path_factory.mktemp("sources")
     text = FRAME.assign(more="not asked for").to_csv(index=False)
     (folder / "members.csv").write_text("\ufeff" + text, encoding="utf-8")
@@ -175,7 +175,7 @@ def test_the_folders_of_a_partition_are_a_column(tmp_path):
 
 
 def write_parts(folder, parts):
-    """Parquet files, with the folders that their names have, of the columns that each holds."""
+    """Write Parquet files, with the folders that their names have, of the columns that each holds."""
     for name, columns in parts.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         pa.parquet.write_table(pa.table(columns), folder / name)

@@ -52,7 +52,7 @@ def not_above(misses, trials, probability):
 
 
 def discrete_tail(sigma, cells, h):
-    """P(|sum| > h) by convolution."""
+    """Return P(|sum| > h) by convolution."""
     x = np.arange(-math.ceil(12 * sigma), math.ceil(12 * sigma) + 1)
     law = np.exp(-(x**2) / (2 * sigma**2))
     law, total = law / law.sum(), np.ones(1)
@@ -221,7 +221,7 @@ DESIGNS = {
 
 
 def intervals(noises, sigmas):
-    """Those of each play."""
+    """Return the intervals of each play."""
     domain = Domain({"a": noises.shape[1]})
     measurements = [Measurement(("a",), FAR + z, sigma) for z, sigma in zip(noises, sigmas, strict=True)]
     return count_intervals(release(measurements, domain), ("a",), level=0.9)
@@ -232,7 +232,7 @@ def covered(found) -> np.ndarray:
 
 
 def played(design):
-    """The noises and the deviations of as many plays as `DESIGNS` says, those of the same deviations together."""
+    """Yield the noises and the deviations of as many plays as `DESIGNS` says, those of the same deviations together."""
     rng = np.random.default_rng(6)
 
     def on(noises, sigmas):
@@ -325,7 +325,7 @@ def runs(count, neighbours="unbounded", plan=OURS, **options):
 
 @functools.cache
 def honest(neighbours) -> list:
-    """Eighty runs as they are, for every check of them: so none of them is called with a part of a run replaced."""
+    """Return eighty runs as they are, for every check of them: so none of them is called with a part of a run replaced."""
     return list(runs(80, neighbours=neighbours))
 
 
@@ -390,7 +390,7 @@ def test_exact_runs_have_intervals_too(monkeypatch):
 
 
 def hand_made(epsilon, sigma, candidates=3, expected=0.0, off=0.0, moved=0.0, **options):
-    """A release whose model has 10 records in each cell of the measured marginal, which has `off` more in each."""
+    """Return a release whose model has 10 records in each cell of the measured marginal, which has `off` more in each."""
     model = GraphicalModel(DOMAIN, {}, 120.0)
     names = [("a", "b"), ("b",), ("c",)][:candidates]
     weights = {("a", "b"): 2, ("b",): 4, ("c",): 4}

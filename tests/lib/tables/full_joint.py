@@ -21,7 +21,7 @@ def random_structure(rng, d):
 
 
 def random_model(rng, structure=None, scale=None, zeros=None):
-    """(domain, potentials) of up to five attributes, sizes from 1 to 4, potentials up to +-scale.
+    """Return (domain, potentials) of up to five attributes, sizes from 1 to 4, potentials up to +-scale.
 
     With `zeros`, about every eighth cell is impossible, but at least one record stays possible.
     """
@@ -44,7 +44,7 @@ def random_model(rng, structure=None, scale=None, zeros=None):
 
 
 def joint(domain, potentials):
-    """(log Z, probabilities of all records, an array of the domain's sizes)."""
+    """Return (log Z, probabilities of all records, an array of the domain's sizes)."""
     total = np.zeros(domain.sizes)
     for names, values in potentials.items():
         axes = domain.axes(names)

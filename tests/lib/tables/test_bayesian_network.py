@@ -53,7 +53,7 @@ def all_counts(n, cells):
 
 
 def greatest_change(score, shape, n):
-    """By brute force over all tables: add a record to n others."""
+    """Return the largest change by brute force over all tables, when a record is added to n others."""
     cells, greatest = math.prod(shape), 0.0
     for counts in all_counts(n, cells):
         after = [score((counts + one).reshape(shape)) for one in np.eye(cells, dtype=int)]
@@ -129,7 +129,7 @@ class Answer:
 
 
 def watched(monkeypatch, table, parents, mean):
-    """A run whose choices and noisy counts are given: all that is public of it, and what the mechanisms got of the records."""
+    """Return a run whose choices and noisy counts are given: all that is public of it, and what the mechanisms got of the records."""
     asked, read, given = [], [], generator(4)
 
     def choice(scores, epsilon, sensitivity, *, rng):

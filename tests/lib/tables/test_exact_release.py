@@ -32,7 +32,7 @@ TABLE = Table(_codes, DOMAIN)
 
 @pytest.fixture
 def seeded(monkeypatch):
-    """Exact runs that can be repeated: of the operating system's randomness a generator takes the place, here only."""
+    """Make exact runs repeatable: here only, a generator takes the place of the operating system's randomness."""
 
     def start(seed):
         bits, after = (np.random.Generator(np.random.PCG64([seed, part])) for part in (1, 2))
@@ -198,7 +198,7 @@ def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
 
 @cache
 def counted(table, names):
-    """The counts of `table` over `names`, cell by cell."""
+    """Return the counts of `table` over `names`, cell by cell."""
     shape = table.domain.shape(names)
     if not (len(table) and names):
         return np.full(shape, len(table))

@@ -163,7 +163,7 @@ def noisy(rng, domain, cliques, n=1000):
 
 
 def best_records(domain, measurements, tau, total):
-    """The least value of the objective that `fit` minimizes, by Newton's method over the table of all records.
+    """Return the smallest value of the objective that `fit` minimizes, by Newton's method over the table of all records.
 
     `design` has a row for every measured cell and a column for every record. The dual value is a lower
     bound of the objective, so their agreement proves the solution.

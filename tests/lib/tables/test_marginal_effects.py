@@ -20,7 +20,7 @@ def along(table, scope):
 
 
 def tabulate(flat, scopes, slices):
-    """The sum of the tables in a flat array, over all records."""
+    """Return the sum of the tables in a flat array, over all records."""
     tables = [flat[part].reshape([SIZES[v] for v in scope]) for scope, part in zip(scopes, slices)]
     return sum(np.broadcast_to(along(table, scope), SIZES) for table, scope in zip(tables, scopes))
 

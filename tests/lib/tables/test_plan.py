@@ -203,7 +203,7 @@ def test_the_budget_of_a_round_doubles_or_as_printed_becomes_four_times_as_large
 
 
 def by_the_paper(table, rho, rounds, steps, draw, choose):
-    """Algorithms 1 to 4 of miura2025, line by line, on a table of all records: the measurements, and the last distribution.
+    """Run Algorithms 1 to 4 of miura2025, line by line, on a table of all records; return the measurements and the last distribution.
 
     Algorithm 1 moves the potentials of a table by the gradient of line 13's loss with a line search, `steps` times from the theta before.
     """
@@ -330,7 +330,7 @@ def test_a_link_between_many_values_is_found():
 
 @functools.cache
 def skewed():
-    """Eight attributes of few and many values."""
+    """Return eight attributes of few and many values."""
     rng = np.random.default_rng(2)
     sizes = (2, 3, 4, 6, 9, 14, 20, 30)
     columns = [np.minimum(rng.geometric(3 / (n + 2), size=3000) - 1, n - 1) for n in sizes]

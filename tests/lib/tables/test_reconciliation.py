@@ -25,7 +25,7 @@ def reconciled(rng, total=None):
 
 
 def consistent(reconciliation) -> dict:
-    """For each clique the table of counts that the effects make together, as `fit` puts them together."""
+    """Return, for each clique, the table of counts that the effects make, put together as `fit` does it."""
     cliques = list(dict.fromkeys(CLIQUES))
     effects, tables, start = Effects(cliques, SIZES), {}, 0
     flat = effects.spread(reconciliation.effects(effects)[0])

@@ -21,7 +21,7 @@ def random_table(seed, n, domain=DOMAIN):
 
 
 def defined_error(real, synthetic, attributes):
-    """|p_r(D) - p_r(D^)|_1 / |D| by counting records one by one."""
+    """Return |p_r(D) - p_r(D^)|_1 / |D| by counting records one by one."""
     frames = [table.to_frame() for table in (real, synthetic)]
     difference = {}
     for frame, sign in zip(frames, (1, -1)):
