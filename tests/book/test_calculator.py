@@ -90,7 +90,7 @@ def least_epsilon(first, second, delta):
 
 @pytest.mark.parametrize("delta", [1e-4, 0.01, 0.2])
 def test_what_a_suspicion_exceeds_its_bound_by_is_delta_at_most_on_average(delta):
-    """For laws on ten outputs, at the epsilon of their delta; for some it is exceeded more often than with probability delta."""
+    """The laws have ten outputs, and epsilon is that of their delta. For some of them the bound is exceeded more often than with probability delta."""
     rng, often = np.random.default_rng(18), []
     for prior in (0.001, 0.1, 0.5):
         for _ in range(200):

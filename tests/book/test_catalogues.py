@@ -120,7 +120,7 @@ def test_few_numbers_are_excused():
 @pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
 def test_every_message_is_translated_and_its_translation_keeps_what_it_must(path):
-    """What is listed here is shown in English, with a mark: it has no translation, or its English is another by now."""
+    """The messages listed here are shown in English, with a mark: they have no translation, or their English has changed."""
     waiting = [
         message.id for message in catalogues.messages(catalogues.load(path)) if not message.string or message.fuzzy
     ]

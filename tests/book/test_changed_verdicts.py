@@ -60,7 +60,7 @@ def test_what_the_standard_changed_has_its_paragraph():
 
 
 def test_the_list_of_what_the_standard_changed_is_of_today():
-    """Each claim in it has another verdict now, or is gone; each paragraph is one of the standard's."""
+    """Each claim in it now has a different verdict, or is gone; each paragraph is one of the standard's."""
     listed, known = yaml.safe_load(on_pages.STANDARD.read_text(encoding="utf-8")), claims.load().claims
     now = {row["id"]: row["verdict"] for row in results.rows(ROOT / "book/results/claims.csv")}
     assert listed and len({each["id"] for each in listed}) == len(listed)

@@ -154,7 +154,7 @@ def test_a_text_that_is_the_name_of_a_file_or_a_folder_counts(tree, start, code,
 
 
 def test_a_file_of_code_that_a_text_names_is_followed(tree):
-    """As a program that is started by its path; from the root, or beside the code."""
+    """The text names the file as a program is started by its path, from the root or beside the code."""
     root = tree({
         "run.py": "import subprocess\nsubprocess.run(['python', 'tools/go.py'])\n",
         "tools/go.py": "NEXT = 'last.ipynb'\nGONE = 'none.py'\n",
@@ -463,7 +463,7 @@ def _around(file: str, line: int) -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("name", executed())
 def test_a_notebook_judges_the_claims_of_its_own_document_alone(name):
-    """Those of others may change without its being run again."""
+    """The claims of other documents may change, and the notebook does not run again."""
     records = [record for held in outputs(name, claims.MIME) for record in (held if isinstance(held, list) else [held])]
     assert {record["document"] for record in records} <= {Path(name).parent.name, "compendium"}
 
@@ -886,7 +886,7 @@ def test_the_commit_below_figures_is_of_all_that_they_are_made_of():
 
 @pytest.mark.full
 def test_what_make_makes_changes_no_key(copy, before):
-    """Else all would be stale as soon as it is made. The scorecard is named by the code that makes it, and by that of keys."""
+    """Otherwise everything would be stale as soon as it is made. The scorecard is named by the code that makes it, and by that of keys."""
     made = copy / "book/scorecard.md"
     made.unlink(missing_ok=True)
     bare = notebook_keys(copy)

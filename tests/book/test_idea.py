@@ -88,7 +88,7 @@ def test_what_does_not_fit_fails_the_build_with_a_sentence(built, fault):
 
 @pytest.mark.parametrize("count", [3, 5])
 def test_panels_have_one_size_in_the_saved_picture(count):
-    """Saved as notebooks save it: a line drawn around each panel lies on the borders of equal parts of the picture."""
+    """The picture is saved as notebooks save it: a line drawn around each panel lies on the borders of equal parts of the picture."""
     with plt.rc_context():
         figures.use_house_style()
         made = ideas.panels(["A panel"] * count)

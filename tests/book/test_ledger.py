@@ -475,7 +475,7 @@ def judge_alone(house, id, *names, folder="papers"):
 
 @pytest.mark.parametrize("folder", ["papers", "executed"])
 def test_a_new_claim_is_judged_alone_and_packed(house, capsys, folder):
-    """By the run for the book, where the settings of the papers are the same."""
+    """The run for the book judges it, where the settings of the papers are the same."""
     path = full_run(house, REST)
     before = path.read_text(encoding="utf-8").splitlines()
     ledger = house / "claims.yml"

@@ -178,7 +178,7 @@ def test_the_csv_has_ten_digits(axes):
 
 @pytest.mark.slow
 def test_equal_figures_are_equal_drawings():
-    """In another process too: no dates, no names that chance makes."""
+    """They are equal in another process too: the files contain neither dates nor names made by chance."""
     code = (
         "import matplotlib; matplotlib.use('Agg'); import matplotlib.pyplot as plt; from book import figures; from book.figures import plotted\n"
         "figures.use_house_style(); _, axes = plt.subplots(); axes.plot([1, 2], label='a'); axes.imshow([[1, 2]])\n"

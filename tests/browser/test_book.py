@@ -86,7 +86,7 @@ def test_the_sidebar_folds_the_reference_except_on_its_own_pages(browser, book, 
 @pytest.mark.full
 @pytest.mark.parametrize("name", PAGES)
 def test_page_in_its_other_views(browser, book, name):
-    """And what axe finds on each."""
+    """The test also looks at what axe finds on each view."""
     rest = [view for view in VIEWS if view not in views(name)]
     assert wrong_with(browser, f"{book}/{name}", rest or VIEWS[:1], axe=True) == {}
 

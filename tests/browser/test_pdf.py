@@ -41,7 +41,7 @@ def test_one_document(browser, book):
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_the_contents_list_what_the_book_has(browser, book, language):
-    """And not the reference, which the Japanese sidebar has below the library, and which is in English."""
+    """The contents leave out the reference, which is in English; the Japanese sidebar lists it below the library."""
     folder = "" if language == "en" else f"/{language}"
     if not (BOOK / language / "index.html").is_file() and folder:
         pytest.skip("one edition is built (make book LANGUAGE=en)")

@@ -218,7 +218,7 @@ def write_table(path, rows):
 
 
 def test_a_run_that_was_stopped_goes_on(tmp_path):
-    """Killed when one record is there: the second run keeps that one, and makes the others."""
+    """The first run is killed when one record exists: the second run keeps that record, and makes the others."""
     target = tmp_path / "out"
     for student in ("ann", "bob"):
         (tmp_path / "class" / student).mkdir(parents=True)
@@ -248,7 +248,7 @@ def test_a_damaged_record_is_named_and_counts_for_nothing(tmp_path, capsys, text
 
 
 def test_what_could_not_be_graded_is_tried_again(one, monkeypatch, capsys):
-    """As where the machine had no memory left for a moment."""
+    """This happens if the machine had no memory left for a moment."""
     shutil.rmtree(one / "out")
     monkeypatch.setattr(sys, "argv", ["grade", str(one / "class"), "-o", str(one / "out")])
     with monkeypatch.context() as hurt:

@@ -237,7 +237,7 @@ def shipped_functions(case):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_package_that_goes_out_earns_no_point_by_itself(cases, name):
-    """Every function of it in the place of every function that is asked for, judged here: it is ours."""
+    """Every function that goes out is put in the place of every function that is asked for. It is our code, so it is judged here."""
     case = cases[name]
     earned = {}
     for title, statement in shipped_functions(case).items():
@@ -257,7 +257,7 @@ def test_the_package_that_goes_out_earns_no_point_by_itself(cases, name):
 
 @pytest.mark.slow
 def test_the_check_of_what_goes_out_finds_an_answer(cases):
-    """With the whole of `lib` in the zip the check would have told."""
+    """If the whole of `lib` were in the zip, the check would fail."""
     case = cases["gaussian_records"]
     renyi = importlib.import_module("lib.accounting.divergence").renyi_gaussian
     space = dict(case.given) | {"renyi": lambda a, v, b, w, alpha: renyi([a], [[v]], [b], [[w]], alpha)}
@@ -361,7 +361,7 @@ def test_two_students_get_numbers_of_their_own_and_the_same_ones_each_time():
 
 @pytest.mark.full  # of one variant beside another, test_assignments has two cases in `make test`
 def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
-    """Right functions, but the numbers that are asked for computed with a neighbour's constants."""
+    """The functions are right, but the numbers that are asked for were computed with a neighbour's constants."""
     rows = [
         {"student": student, "variant": make_assignments.variant_of(student, b"0123456789abcdef")}
         for student in ("ann", "bob")

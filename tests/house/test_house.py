@@ -213,7 +213,7 @@ def test_no_file_names_a_machine_or_a_registry_host():
 
 
 def test_the_citation_is_of_the_last_version():
-    """That of the changes and, where git has tags, of the highest; what is built without git is a later one."""
+    """It is the last version of the changes and, if git has tags, of the tags; a build without git has a later one."""
     citation = yaml.safe_load(text("CITATION.cff"))
     told = re.findall(r"(?m)^## (\d+\.\d+\.\d+) \((.*)\)$", text("book/changes.md"))
     assert (citation["version"], citation["date-released"]) == told[0]

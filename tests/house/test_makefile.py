@@ -143,7 +143,7 @@ def wanted(tree: Path) -> set[str]:
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("age", [-1e8, -3600.0, 0.0, 3600.0, 1e8], ids=str)
 def test_only_what_is_said_counts_and_no_age(tree, age):
-    """Neither of a source nor of what was made: after a clock that was set back, or in a copy."""
+    """The ages of sources and results do not count: a clock may have been set back, or the files may be a copy."""
 
     def date(name):
         os.utime(tree / name, (time.time() + age,) * 2)
@@ -180,7 +180,7 @@ def test_what_is_gone_is_made_again_and_nothing_else(tree, made):
 
 
 def test_code_that_comes_back_is_run_again_if_its_outputs_may_be_of_other_code(tree):
-    """A run that was killed between its outputs and their key."""
+    """The run was killed after it wrote its outputs and before it wrote their key."""
     (tree / "lib/a.py").write_text("A = 2\n")
     assert wanted(tree) == {ONE}  # the key of the first outputs is gone
     (tree / "build/executed/doc/one.ipynb").write_text(notebook("of other code"))
@@ -198,7 +198,7 @@ def test_code_that_comes_back_is_run_again_if_its_outputs_may_be_of_other_code(t
     ],
 )
 def test_a_change_during_a_build_is_in_the_next_one(tree, step, name, text, steps):
-    """Even if another make reads the new sources before the build ends."""
+    """This holds even if another make reads the new sources before the build ends."""
     (tree / "lib/b.py").write_text("B = 2\n")
     (tree / "notebooks/doc/one.ipynb").write_text(notebook("import lib.a\nlib.a.A + 1"))
     (tree / "new").write_text(text)
@@ -349,7 +349,7 @@ def test_an_interrupted_full_run_goes_on_and_plans_only_what_is_left(tree):
 
 @pytest.mark.full
 def test_nothing_stands_between_make_and_a_notebook_of_a_full_run(tree):
-    """So that the notebook's run sees when make is killed (tests/notebooks/test_run.py)."""
+    """The notebook's run must see when make is killed (tests/notebooks/test_run.py)."""
     make(tree, command="papers")
     assert (tree / "parent").read_text() == "make\n"
 

@@ -168,7 +168,7 @@ IMPORTED = {(name, extra) for path in LIB.rglob("*.py") for name, extra in impor
 
 
 def test_imports_inside_are_relative():
-    """So that they are the same under both names."""
+    """Relative imports are the same under both names of the package."""
     assert not [
         (path, name) for path in LIB.rglob("*.py") for name, _ in imports(path) if name in ("lib", "dp_compendium")
     ]

@@ -57,7 +57,7 @@ def test_a_function_without_an_example_is_found():
 
 
 def test_examples_name_the_package_as_readers_do():
-    """By `from lib.room import …`, so that another name of the package is one replacement."""
+    """They import by `from lib.room import …`, so that another name of the package is one replacement."""
     for module in MODULES:
         for test in examples(module):
             lines = "".join(example.source for example in test.examples)

@@ -163,7 +163,7 @@ def _gaussian_delta(mu, epsilon):
 @extremes
 @given(st.lists(st.tuples(powers(-3, 3), powers(-2, 2)), min_size=1, max_size=9), powers(-20, -0.1), powers(-3, 2))
 def test_the_epsilon_of_gaussians_is_never_too_small(mechanisms, delta, epsilon):
-    """Of one, of several together, and with sigma by calibration: at that epsilon their exact delta is at most the one given."""
+    """At that epsilon the exact delta is at most the one given: of one Gaussian, of several together, and with a calibrated sigma."""
     sigmas, sensitivities = map(np.array, zip(*mechanisms))
     with mpmath.workdps(60):
         mu = mpmath.sqrt(mpmath.fsum((mpf(b) / mpf(a)) ** 2 for a, b in mechanisms))
@@ -343,7 +343,7 @@ def test_posteriors_of_matchings_whose_products_leave_the_range(n, seed):
 @extremes
 @given(powers(-6, 6), st.one_of(powers(-300, -0.01), st.integers(2, 53).map(lambda bits: 1 - 2.0**-bits)))
 def test_the_certified_rho_is_hardly_less_than_the_largest(epsilon, delta):
-    """As its docstring says, also where delta is all but 1; and never more, which is tested with 60 digits beside it."""
+    """It is smaller by at most what its docstring says, also where delta is almost 1; another test shows that it is never larger."""
     assert (
         1 - 1e-12
         <= float(accounting.certified_zcdp(epsilon, delta)) / accounting.dp_to_zcdp(epsilon, delta)
@@ -365,7 +365,7 @@ def test_a_kernel_is_accurate_or_refuses_its_width(width, size, columns):
 
 
 def test_a_choice_whose_exponents_overflow_is_refused():
-    """They would tie at infinity, and the first of them be taken for the best."""
+    """They would tie at infinity, and the first of them would be taken as the best."""
     with pytest.raises(ArithmeticError, match="too large"):
         selection.exponential([1.0, 2.0], 1e300, 1e-300, rng=np.random.default_rng(0))
 
@@ -877,7 +877,7 @@ STRETCHED = {
 
 @pytest.mark.parametrize("name", THEOREMS)
 def test_a_bound_of_gaussian_synthesis_is_its_formula_and_never_less(name):
-    """Over the whole permitted range, ends included; as printed, in 300 digits and more."""
+    """This holds over the whole permitted range, ends included; the formula is evaluated as printed, in 300 digits or more."""
     rng, of_radius, finite = np.random.default_rng(0), name.startswith("divergence"), 0
     ranges = (0, 30), (-12, 100), (0, 30), ((-30, 100) if of_radius else (-30, -1e-3))
     draws = [[rng.uniform(*ends) for ends in ranges] for _ in range(60)]
@@ -924,7 +924,7 @@ def test_a_bound_beyond_its_range_names_the_argument(arguments, parameter):
 @settings(derandomize=True, deadline=None, max_examples=200)
 @given(st.one_of(st.floats(1e-3, 60), powers(-290, 290)), powers(-10, 10))
 def test_a_calibrated_mechanism_costs_no_more_than_asked(epsilon, size):
-    """As it says itself, and in fractions."""
+    """This holds for the cost that a mechanism states, and for the cost in fractions."""
     laplace, oracle = additive_noise.Laplace.calibrated(epsilon, size), local.SHE(3, max(epsilon, 1e-150))
     bounded = perturbation.BoundedLaplace.from_epsilon(epsilon, -size, size / 3)
     discrete = additive_noise.DiscreteLaplace.calibrated(epsilon, 7)

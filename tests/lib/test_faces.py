@@ -97,7 +97,7 @@ def test_no_name_is_there_for_tests_alone():
 
 @pytest.mark.parametrize("package", ["data", "microdata", "networks", "release"])
 def test_a_face_is_imported_without_its_extra(package):
-    """And lists the names that it imports when they are first used."""
+    """The face also lists the names that it imports when they are first used."""
     heavy = ("numba", "sklearn", "pandas", "pyarrow")
     source = (ROOT / f"lib/{package}/__init__.py").read_text(encoding="utf-8")
     program = f"import sys, lib.{package}; print(*dir(lib.{package}), *({{*sys.modules}} & {{*{heavy!r}}}))"

@@ -129,7 +129,7 @@ def forget() -> None:
 
 
 def test_the_built_in_sum_meets_no_floats(monkeypatch):
-    """Those that are listed above neither, as far as this tour comes."""
+    """This includes the calls listed above, as far as this tour comes."""
     monkeypatch.setattr(builtins, "sum", refusing)
     forget()
     rng = np.random.default_rng(1)

@@ -102,7 +102,7 @@ class Unchanged:
 
 
 def test_a_published_income_has_weights_for_each_class():
-    """As if the income were perturbed with a retention probability next to 1."""
+    """The weights are as if the income were perturbed with a retention probability next to 1."""
     data = anonymization_readings.perturb(AT, SETUPS["published"], 3, rng=np.random.default_rng(0))
     weights, width = anonymization_readings.reconstructed(data, rng=None, estimator=KernelDensityRatio, width=5.0)
     assert width == 5.0

@@ -69,7 +69,7 @@ def test_one_epoch_costs_more_than_epsilon_and_tends_to_two():
 
 @pytest.mark.slow
 def test_two_of_many_batches_against_a_simulation():
-    """As above; the estimate also has an error, of about 0.004."""
+    """The standard error is as above; the estimate also has an error, of about 0.004."""
     rng = np.random.default_rng(7)
     runs = 400_000
     first, other = (simulated(3, 1.0, 20.0, label, runs, rng, small=0.3) for label in (0, 1))

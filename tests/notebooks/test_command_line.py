@@ -71,7 +71,7 @@ class Stopped(Exception):
 @pytest.mark.parametrize("study", STUDIES)
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 def test_the_command_leaves_its_cells_where_other_processes_find_them(study, tmp_path, monkeypatch):
-    """As `python -m` runs it, in a module called __main__, which is another one in each process."""
+    """The command runs as by `python -m`, in a module called __main__, which is a different one in each process."""
 
     def stop(function, places, **_):
         assert len(list(places)) > 0

@@ -60,7 +60,7 @@ def test_a_report_loses_no_more_than_epsilon():
 
 
 def test_a_user_is_asked_at_random():
-    """Whom a table is about has nothing to do with the order of the records."""
+    """Which users a table is about does not depend on the order of the records."""
     order = np.arange(len(TABLE))
     domain = Domain({"place": len(TABLE), TARGET: 2})
     table = Table(np.column_stack([order, order % 2]), domain)

@@ -135,7 +135,7 @@ def test_a_pace_is_that_against_the_run_before(tmp_path, monkeypatch):
 
 
 def test_a_notebook_that_is_run_again_keeps_its_last_time(tmp_path):
-    """Interrupted, it is still in the table, and known to the next run."""
+    """If it is interrupted, its time is still in the table, and the next run knows it."""
     for _ in range(2):
         watch = progress.Watch(progress.Board(tmp_path, tmp_path / "none.csv"), REAL, 3)
         if not progress.rows(tmp_path):

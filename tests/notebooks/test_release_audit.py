@@ -16,12 +16,12 @@ def run(attack, runs=60):
 @pytest.mark.slow
 @pytest.mark.parametrize("attack", audits.ATTACKS, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
 def test_no_attack_proves_more_than_the_claim(attack):
-    """Each at a confidence of 99.9 %."""
+    """Each bound has a confidence of 99.9 %."""
     assert not run(attack, runs=30).refutes(attack.epsilon)
 
 
 def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it():
-    """With so few runs, those on canaries."""
+    """With this small number of runs, only the attacks on canaries do."""
     assert [run(attack).epsilon_lower >= 1 for attack in audits.ATTACKS if attack.says == audits.ONE_RUN] == [
         False,
         False,

@@ -328,7 +328,7 @@ def test_a_full_disk_is_told_in_a_sentence_and_leaves_the_old_file(notebook, tmp
 
 @pytest.mark.full
 def test_a_disk_that_is_too_full_is_refused_before_the_run(notebook, tmp_path, small_disk):
-    """For as much as the notebook takes with the outputs that it has."""
+    """The disk needs room for the notebook with the outputs that it has."""
     (small_disk / "out.ipynb").write_text("the last good one")
     (small_disk / "full").write_bytes(bytes(40_000))
     path = notebook(code=f"\n# {'x' * 50_000}")
@@ -495,7 +495,7 @@ def test_another_setting_is_another_run(long_notebook, tmp_path):
 
 @pytest.mark.full
 def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
-    """And leaves what is kept: `make` may be killed, and started again at once."""
+    """It leaves what is kept: `make` may be killed, and started again at once."""
     words = shlex.join([sys.executable, str(RUN), str(long_notebook), "-o", "out.ipynb", "--record", "record"])
     (tmp_path / "Makefile").write_text(f"out.ipynb:\n\t@exec {words}\n")
     said = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
@@ -584,7 +584,7 @@ more = 1
 
 @pytest.mark.full
 def test_functions_look_their_names_up_where_they_are_loaded(tmp_path):
-    """In another process: the notebook's own names, which later cells change."""
+    """They do so in another process, for the notebook's own names, which later cells change."""
     start = "import types; from notebooks.tools import kept; import __main__\nshell = types.SimpleNamespace(user_ns=vars(__main__), "
     start += "user_ns_hidden={'shell', 'types', 'kept'}, execution_count=3)\n"
     there = f"shell, {str(tmp_path / 'cells')!r}"

@@ -104,7 +104,7 @@ def test_the_page_prints_what_the_provenance_states():
 @pytest.mark.slow
 @pytest.mark.parametrize("model", ["svm", "xgboost"])
 def test_classifiers_learn_as_much_from_adults_stand_in(model):
-    """On the real test part; the majority's share is 0.76, what they reach from the real records 0.86."""
+    """They are tested on the real test part: the proportion of the majority is 0.76, and from the real records they reach 0.86."""
     if not datasets.available("adult"):
         pytest.skip("the real adult is not at hand (set COMPENDIUM_DATA)")
     how = {"numeric": True, "missing": "category", "download": False}

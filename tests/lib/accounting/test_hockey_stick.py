@@ -232,7 +232,7 @@ def test_duality_and_chernoff_and_basis(seed, epsilon, count):
 @pytest.mark.parametrize("mu", [0.25, 1.0, 4.0])
 @pytest.mark.parametrize("coarse", [1e-1, 1e-3, 1e-6])
 def test_bounds_hold_when_the_grid_is_coarse(monkeypatch, mu, coarse):
-    """With aliasing and truncation made visible on purpose, on all three kinds of line."""
+    """Aliasing and truncation are made visible on purpose, on all three kinds of line."""
     epsilons = np.linspace(-4, 8, 25)
     with mp.workdps(60):
         exact = np.array([float(equal_covariances(mp.mpf(mu), x)) for x in epsilons])

@@ -168,7 +168,7 @@ def bracket(sigma, q, steps, delta, mesh):
 
 
 def test_a_small_delta_is_not_undercut():
-    """With transforms in double precision it was 10.28."""
+    """With transforms in double precision the epsilon was 10.28."""
     low, high = bracket(1.0, 0.01, 10_000, 1e-12, mesh=1e-5)
     assert low + 0.08 < high < low + 0.12 and low <= epsilon(1.0, 0.01, 10_000, 1e-12) <= 1.05 * high
 

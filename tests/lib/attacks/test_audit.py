@@ -63,7 +63,7 @@ def test_the_half_that_judges_is_not_the_half_that_chooses():
 
 
 def test_categories_have_the_scores_that_the_first_half_teaches():
-    """log((a + 1)/(b + 1)): those that it has not seen tell nothing, though they tell all in the second half."""
+    """The score is log((a + 1)/(b + 1)): outputs that it has not seen say nothing, though they say everything in the second half."""
     first, second = np.repeat([0, 2], 300), np.repeat([1, 3], 300)
     found = audit.epsilon_lower_bound_of_categories(first, second)
     assert found.hits == found.false_hits and found.epsilon_lower == 0
@@ -149,7 +149,7 @@ class TooHonest(mechanisms.RandomizedResponse):
     HalfTheNoise.calibrated(1.0), HalfTheDiscreteNoise.calibrated(1.0, 2), WithoutTheTwo(1.0), TooHonest(1.0, 5),
 ], ids=repr)  # fmt: skip
 def test_a_broken_mechanism_is_caught(broken):
-    """Honest, it would be accused in at most 1 of 100,000 seeds."""
+    """An honest mechanism would be accused in at most 1 of 100,000 seeds."""
     assert broken.epsilon == pytest.approx(1.0)
     found = audit.audit_mechanism(broken, trials=20_000, rng=np.random.default_rng(12), confidence=1 - 1e-5)
     assert found.refutes(broken.epsilon) and found.epsilon_lower > 1.4

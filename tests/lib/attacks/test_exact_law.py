@@ -75,7 +75,7 @@ def decoded(report) -> np.ndarray:
 @pytest.mark.parametrize("epsilon", [0.4, 2.0])
 @pytest.mark.parametrize("name", ENUMERABLE)
 def test_every_report_is_sent_as_often_as_the_protocol_states(name, epsilon):
-    """But for the seed: what is stated holds for a given one."""
+    """The seed is an exception: the stated probabilities hold for a given seed."""
     oracle = ENUMERABLE[name](3, epsilon)
     functions = len(SEEDS) ** 2 if isinstance(oracle, LocalHashing) else 1
     for value in range(3):
@@ -159,7 +159,7 @@ THREE_USERS = sorted(set(TWO_USERS) - {"OUE", "THE", "OLH", "SUE"})  # those hav
     "name, beside", [*((name, [1]) for name in TWO_USERS), *((name, [1, 0]) for name in THREE_USERS)]
 )
 def test_nor_does_another_users_report(name, beside):
-    """Drawn in the same call."""
+    """The two reports are drawn in the same call."""
     oracle = PROTOCOLS[name](2, math.log(FEW_OUTCOMES.get(name, 9)))
     for each in (oracle, Backwards(oracle)):
         assert exact_loss(each, beside=beside, seeds=SEEDS[:2]).loss == pytest.approx(oracle.privacy_loss, rel=1e-9)

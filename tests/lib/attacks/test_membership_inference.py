@@ -69,7 +69,7 @@ def test_likelihood_ratios_by_hand():
 @QUICK
 @given(seed=st.integers(0, 10**6), n=st.integers(4, 60), values=st.integers(1, 20))
 def test_the_curve_is_that_of_scikit_learn(seed, n, values):
-    """With ties."""
+    """The scores contain ties."""
     rng = np.random.default_rng(seed)
     scores, members = rng.integers(values, size=n) / 7, np.arange(n) < max(2, n // 3)
     attack = Attack(scores, members)
@@ -93,7 +93,7 @@ def test_the_error_of_the_area_is_that_of_repetitions():
 
 
 def test_the_interval_of_the_advantage_covers_it():
-    """Normal scores, the best advantage known; 200 intervals of 90 %: at least 170 cover what their threshold attains."""
+    """Scores are normal, and the best advantage is known. Of 200 intervals of 90 %: at least 170 cover what their threshold attains."""
     rng, members = np.random.default_rng(3), np.arange(400) < 200
     best = 2 * stats.norm.cdf(0.5) - 1
     found = [Attack(rng.normal(size=400) + members, members).advantage(rng=rng, level=0.9) for _ in range(200)]

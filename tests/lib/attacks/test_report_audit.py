@@ -38,7 +38,7 @@ def test_raw_reports_of_no_protocol_tell_more_than_it_claims(name, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_nor_on_forty_values(name):
-    """Some are enumerated on three values only; what happens from the seventeenth on is seen here."""
+    """Some protocols are enumerated on three values only; this test sees what happens from the seventeenth value on."""
     assert not audited(PROTOCOLS[name](40, 1.0), trials=500, grid=GRID).refutes(1.0)
 
 
@@ -78,7 +78,7 @@ def test_nothing_is_found_in_noise():
 
 
 def test_a_score_is_that_of_the_report_wherever_it_stands():
-    """With rounded sums it hangs on the row of a matrix product, hence on the value: then GRR itself is accused."""
+    """If sums were rounded, the score would depend on the row of a matrix product, hence on the value, and GRR would be accused."""
     rng, learning = np.random.default_rng(24), 100
     lesson = rng.random((331, learning * 16)) < np.tile(np.linspace(0.1, 0.9, 16), learning)
     same = np.repeat(rng.random((331, 30)) < 0.5, 16, axis=1)  # what all 16 values send

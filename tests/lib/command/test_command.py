@@ -101,7 +101,7 @@ def test_what_records_of_a_gaussian_cost(run):
 
 @pytest.mark.slow
 def test_the_command_lists_the_theorems_of_the_register_that_cover_a_case(run):
-    """On random settings: all of them, in its order, with their epsilons; the reference describes each function."""
+    """For random settings the command lists all of them, in the order of the register, with their epsilons; the reference describes each function."""
     rng, listed = np.random.default_rng(36), set()
     for i in range(8):
         neighbours, covariance = [*itertools.product(("unbounded", "bounded"), ("regularised", "plain"))][i % 4]
@@ -425,7 +425,7 @@ def test_too_little_memory_is_told(run, monkeypatch):
     ],
 )
 def test_where_the_answer_goes(words, status, err):
-    """Nowhere, to one who has stopped reading, and to a terminal without the letters."""
+    """The answer may go nowhere, to a reader that has stopped reading, or to a terminal without the letters."""
     line = f"{shlex.quote(sys.executable)} -m lib.command.main {words}"
     ran = subprocess.run(
         ["bash", "-c", line], cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": "latin-1"}, capture_output=True
@@ -436,7 +436,7 @@ def test_where_the_answer_goes(words, status, err):
 @pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["latin-1", "cp1252"])
 def test_letters_that_a_terminal_lacks_are_named(encoding):
-    """And nothing is left out: as lines, with epsilons and a delta."""
+    """Nothing is left out, also in the form of lines, with epsilons and a delta."""
     asked = [sys.executable, "-m", "lib.command.main", "ledger", "--text", "guarantee"]
     there, plain = (
         subprocess.run(asked, cwd=ROOT, env=os.environ | {"PYTHONIOENCODING": each}, capture_output=True)

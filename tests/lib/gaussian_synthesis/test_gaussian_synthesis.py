@@ -313,7 +313,7 @@ def test_theorem_g_to_nine_digits(n, alpha, d, sigma):
 @settings(derandomize=True, deadline=None, max_examples=300)
 @given(alpha=orders, kappa=st.floats(1e-6, 10), angle=st.floats(0, 1), reach=st.floats(0, 1))
 def test_both_eigenvalues_together_stay_below_theorem_g(alpha, kappa, angle, reach):
-    """Anywhere in the set of (t_1, t_2) that the proof allows."""
+    """This holds anywhere in the set of (t_1, t_2) that the proof allows."""
     kappa = min(kappa, 0.999 / (alpha - 1))
     s = kappa * np.sqrt(reach) * np.array([np.sin(angle * np.pi / 2), -np.cos(angle * np.pi / 2)])
     t = s / (1 - s)
@@ -331,7 +331,7 @@ def test_what_is_left_between_theorem_d_and_pairs_that_exist(n, gap):
 
 @pytest.mark.parametrize("n, sigma", [(30, 0.1), (40, 0.3), (40, 0.8), (80, 0.1)])
 def test_no_table_in_the_corners_exceeds_theorem_d(n, sigma):
-    """All of them in two attributes: none is above the theorem, and none much worse than the constructed pair."""
+    """In two attributes, no pair is above the theorem, and none is much worse than the constructed pair."""
     radii = lemma_instances.radii_of_corner_tables(n, sigma)
     worst = np.max([gs.divergence_added(n, 1.2, 2, radii), gs.divergence_removed(n, 1.2, 2, radii)])
     assert 0.5 * worst < gs.unbounded_epsilon_tight(n, 1.2, 2, sigma) >= worst
@@ -402,7 +402,7 @@ def reflected(data):
 
 @pytest.mark.parametrize("n, d", [*itertools.product([1, 2, 3, 10, 11, 500, 20_001], [1, 4, 40]), (1_000_001, 1)])
 def test_records_speak_through_their_mean_and_covariance_alone(n, d):
-    """Singular covariances too, and whatever the number of draws; up to a million records, in another order too."""
+    """Covariances may be singular. There are any number of draws and up to a million records, also in another order."""
     data, other = uneven(n, d), reflected(uneven(n, d))[::-1]
     assert n < 3 or (np.abs(data - other).max(axis=0) > 1e-4)[np.ptp(data, axis=0) > 0].all()
     for size in (0, 1, n, n + 1, 12_345):
@@ -542,7 +542,7 @@ def test_released_delta_covers_true_neighbours(seed, d, n, size, epsilon):
 @pytest.mark.slow
 @pytest.mark.parametrize("radius", [999.0, 1e3, 1e6])
 def test_a_record_may_lie_farther_than_there_are_records(radius):
-    """Theorem E from below the number of records, where the other data set would be singular, to far beyond it."""
+    """The radius is from below the number of records, where the other data set would be singular, to far beyond it."""
     n, d = 1000, 2
     epsilon = gs.released_epsilon(n, 1e-6, d, 0.01, size=500, radius=radius)
     assert 0 < epsilon < np.inf

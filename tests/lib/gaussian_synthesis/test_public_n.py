@@ -22,7 +22,7 @@ def term_by_term(n, alpha, d, sigma):
     [(0.01, "1.01%", "0.0017%", "0.0013%"), (0.1, "10.91%", "0.18%", "0.13%"), (0.5, "85.63%", "6.25%", "4.56%")],
 )
 def test_the_gap_to_pairs_that_exist(sigma, before, between, after):
-    """At ten million records: Theorem G, Theorem G' term by term, and Theorem G'."""
+    """The gaps are those of Theorem G, of Theorem G' term by term, and of Theorem G', at ten million records."""
     lower = gs.bounded_epsilon_attained(10**7, 4, 6, sigma)
     for bound, gap in ((gs.bounded_epsilon_both, before), (term_by_term, between), (gs.bounded_epsilon_centred, after)):
         assert f"{bound(10**7, 4, 6, sigma) / lower - 1:.{len(gap.split('.')[1]) - 1}%}" == gap
@@ -84,7 +84,7 @@ def test_what_the_proof_says_of_the_two_records():
 
 @pytest.mark.slow
 def test_no_pair_of_tables_in_the_class_costs_more():
-    """Tables of two corners whose means are as far out as they may be, and others."""
+    """Tables have records in two corners, with means as far out as they may be, or other records."""
     rng, nearest, checked = np.random.default_rng(7), 0.0, 0
     for _ in range(2000):
         d, n = int(rng.integers(1, 4)), int(np.exp(rng.uniform(2, 6)))

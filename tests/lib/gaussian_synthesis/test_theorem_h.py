@@ -87,7 +87,7 @@ def test_the_closed_form_is_the_divergence_of_the_pair_rounded_up(n, alpha, d, s
 @pytest.mark.parametrize("gap", [1e-3, 1e-9, 1e-15])
 @pytest.mark.parametrize("n, d, sigma", [(1, 1, 4.0), (20, 1, 1.0), (20, 1, 80.0), (999, 50, 0.01), (10**7, 6, 0.01)])
 def test_each_direction_is_finite_up_to_its_last_order_and_keeps_its_digits_there(n, d, sigma, gap):
-    """At n + 1 when a record is added, and at 1 + (n + 1)^2 / (n tau) when it is removed."""
+    """The last order is n + 1 when a record is added, and 1 + (n + 1)^2 / (n tau) when it is removed."""
     with mpmath.workdps(60):
         removed = 1 + (n + 1) ** 2 * mpf(sigma) / (n * 4 * d)
         for end in (n + 1, removed):
@@ -125,7 +125,7 @@ def test_bad_arguments_are_refused_with_name_value_and_range(name, parameter, va
 
 @pytest.mark.parametrize("n, d, sigma, alpha", [(30, 1, 0.9, 1.7), (5, 1, 3.0, 2.5), (200, 3, 0.4, 4.0)])
 def test_the_closed_form_is_the_integral_of_the_two_densities(n, d, sigma, alpha):
-    """By adaptive quadrature on the line, one coordinate at a time."""
+    """The integral is computed by adaptive quadrature on the line, one coordinate at a time."""
     pair, total = regularised_pair(n, d, sigma), np.zeros(2)
 
     def log_normal(mean, variance):
@@ -372,7 +372,7 @@ def test_extreme_arguments_of_a_release_are_refused_in_words():
 
 
 def test_the_pair_keeps_the_digits_of_many_records():
-    """Of means and variances, 1 + t would keep none of the digits of t at 1e15 records."""
+    """At 1e15 records, 1 + t would keep none of the digits of t, for means and for variances."""
     for pair in (extremal_pair(10**15, 3, 2.5), regularised_pair(10**15, 2, 4.0)):
         assert pair.t[1] == pytest.approx(-1e-15, rel=1e-14, abs=0)
         assert pair.swapped().t[1] == pytest.approx(1e-15, rel=1e-14, abs=0)

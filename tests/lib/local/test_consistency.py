@@ -18,7 +18,7 @@ estimates = arrays(float, array_shapes(max_dims=3, max_side=9), elements=finite)
 @PROPERTY
 @given(estimates)
 def test_the_projection_is_a_distribution_and_no_other_is_nearer(raw):
-    """Nearest in a convex set: no corner of the simplex lies on the estimates' side of the projection."""
+    """The projection is the nearest point of a convex set: no corner of the simplex lies on the estimates' side of the projection."""
     projected = consistency.norm_sub(raw)
     assert projected.shape == raw.shape and (projected >= 0).all()
     assert projected.sum(axis=-1) == pytest.approx(1, abs=1e-12)
@@ -31,7 +31,7 @@ def test_the_projection_is_a_distribution_and_no_other_is_nearer(raw):
 @PROPERTY
 @given(estimates.filter(lambda raw: raw.ndim == 1))
 def test_norm_sub_finds_the_shift_of_its_definition(raw):
-    """Reference: the shift by bisection on the sum of positive parts."""
+    """The reference finds the shift by bisection on the sum of positive parts."""
     delta = optimize.brentq(lambda delta: np.maximum(raw + delta, 0).sum() - 1, -7, 7, xtol=1e-14)
     assert consistency.norm_sub(raw) == pytest.approx(np.maximum(raw + delta, 0), abs=1e-12)
 

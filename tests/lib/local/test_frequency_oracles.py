@@ -139,7 +139,7 @@ def test_the_worst_ratio_over_all_reports_is_the_privacy_loss(name, k, epsilon):
 
 @pytest.mark.parametrize("name", HASHING)
 def test_whatever_the_hash_function_the_bucket_protects_the_value(name):
-    """50 functions, all reports that go with each."""
+    """There are 50 functions, and all reports that belong to each."""
     oracle = HASHING[name](40, 1.3)
     functions = np.random.default_rng(3).integers(0, 2**63, size=(50, 1, 2), dtype=np.uint64)
     buckets = np.arange(oracle.g, dtype=np.uint64)[None, :, None]
@@ -183,7 +183,7 @@ def enumerated(oracle) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 3.5])
 @pytest.mark.parametrize("name", DISCRETE | HASHING)
 def test_mean_and_variance_of_the_estimate_at_any_frequency(name, epsilon):
-    """From all that a single user can report; n users are independent, so their variances add up."""
+    """They follow from all that a single user can report; n users are independent, so their variances add up."""
     oracle = (DISCRETE | HASHING)[name](5 if epsilon < 3 else 3, epsilon)
     law, support = enumerated(oracle)
     assert law.T @ support == pytest.approx(np.where(np.eye(oracle.k), oracle.p, oracle.q), rel=1e-12)
@@ -275,7 +275,7 @@ def test_no_other_choice_is_better_than_the_optimal_one(epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.4, 1.0, 3.0, 10.0, 50.0])
 def test_the_best_threshold_solves_a_quadratic_equation(epsilon):
-    """Where the derivative of q (1 - q)/(p - q)^2 vanishes, written in y = 2 e^(epsilon theta/2) - 1."""
+    """The derivative of q (1 - q)/(p - q)^2 vanishes there; it is written in y = 2 e^(epsilon theta/2) - 1."""
     c, y = np.exp(-epsilon / 2), 2 * np.exp(epsilon * optimal_threshold(epsilon) / 2) - 1
     assert 3 * c * y**2 == pytest.approx((4 - 2 * c) * y + c, rel=1e-11)
 
@@ -417,7 +417,7 @@ def test_estimates_of_real_reports_are_where_they_should_be(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_aggregation_is_the_sum_of_what_reports_support(name):
-    """Fast counting against the definition; 16,500 users fill more than one block of hashing."""
+    """Fast counting is compared with the definition; 16,500 users fill more than one block of hashing."""
     oracle = EVERY[name](9, 0.9)
     rng = np.random.default_rng(4)
     reports = oracle.perturb(rng.integers(9, size=16_500), rng=rng)
@@ -608,7 +608,7 @@ def test_the_family_is_pairwise_independent():
 @PROPERTY
 @given(st.integers(0, 2**64 - 1), st.integers(0, 2**64 - 1), st.integers(0, 2**32 - 1), st.integers(2, 2**16))
 def test_hashing_is_what_the_formula_says(a, b, x, g):
-    """Reference: Python's integers."""
+    """The reference uses Python's integers."""
     word = x
     for shift, factor in ((16, 0x85EBCA6B), (13, 0xC2B2AE35), (16, 1)):
         word = (word ^ word >> shift) * factor % 2**32

@@ -145,7 +145,7 @@ def test_what_the_search_notes_of_nodes_it_does_not_count_is_true(one, share, da
 @QUICK
 @given(one=tables(), share=st.sampled_from([0.0, 0.1, 0.3]), order=st.sampled_from([1, -1]), data=st.data())
 def test_every_node_is_counted_truly_whatever_was_before(one, share, order, data):
-    """Those refused by half of their attributes too."""
+    """This includes nodes that half of their attributes already rule out."""
     frame, known = one
     k = data.draw(st.integers(1, min(6, len(frame))))
     every = brute_force(frame, known, k, share, "lm")

@@ -266,7 +266,7 @@ def test_parameters_have_the_level_asked_for(k, n, shares):
 
 
 def test_the_levels_of_the_document_as_local_epsilon():
-    """By hand: 4.502, 4.156, 3.750, 2.903 on 16,281 records."""
+    """Computed by hand, they are 4.502, 4.156, 3.750 and 2.903 on 16,281 records."""
     assert [round(pk_epsilon(k, 16_281), 3) for k in (3, 5, 10, 50)] == [4.502, 4.156, 3.750, 2.903]
     assert np.ptp(pk_parameters(3, 16_281, MIXED).epsilons) < 1e-12
     assert pk_epsilon(math.nextafter(1e9, 0), 10**9) == pytest.approx(
@@ -374,7 +374,7 @@ def test_transitions_are_densities_at_any_level(epsilon):
 
 @pytest.mark.parametrize("epsilon", [1e4, 1e8, 1e10, 1.1e10, 1e13, 1e16])
 def test_transitions_are_accurate_or_refuse_their_level(epsilon):
-    """Near and far, in a range that is not that of its distances."""
+    """Values are near and far, in a range different from that of its distances."""
     noise = BoundedLaplace.from_epsilon(epsilon, 1e5, 3e5)
     found = Perturbation({"age": noise})
     records = np.array([[1e5], [2e5], [2e5 + 5 * noise.phi], [3e5 - 0.1 * noise.phi], [3e5]])

@@ -79,7 +79,7 @@ def test_the_mixture_is_at_its_maximum(seed, n, m):
 @QUICK
 @given(seed=st.integers(0, 10**6))
 def test_the_gap_bounds_the_distance_from_the_maximum(seed):
-    """At the end of each round, whatever the pool was."""
+    """This holds at the end of each round, whatever the pool was."""
     a = np.random.default_rng(seed).gamma(0.5, size=(30, 20)) + 1e-3
     found = mixing_proportions.fit(*explicit(a), [0, 1], tol=1e-9, max_iter=50, batch=4)
     best = best_likelihood(a)
@@ -169,7 +169,7 @@ def test_the_width_is_the_one_with_the_best_held_out_likelihood():
 
 
 def test_the_linear_model_is_the_best_of_all_non_negative_ones():
-    """Against SLSQP over affine w with w >= 0 at the corners of the domain, which is w >= 0 on all of it."""
+    """It is compared with SLSQP over affine w with w >= 0 at the corners of the domain, which is w >= 0 on all of it."""
     found, records = perturbed(60, seed=7)
     model = LinearDensityRatio(found, tol=1e-8).fit(records)
     P = found.transitions(records).dense() / 60

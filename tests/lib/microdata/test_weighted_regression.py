@@ -65,7 +65,7 @@ SCALES = [1e-6, 1e-3, 1, 1e3, 1e5, 1e7, 1e8, 1e20, 1e49]
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("penalty", [0.1, 1e-6, 1e-12])
 def test_a_logistic_regression_of_features_of_any_size_is_the_minimum_or_refused(penalty, scale):
-    """By mpmath's arithmetic, the gradient is 0: to a hundredth of its terms."""
+    """The gradient is 0 to a hundredth of its terms, by mpmath's arithmetic."""
     features, labels = [0, scale, 2 * scale, 3 * scale], [0, 0, 1, 1]
     try:
         model = weighted_regression.logistic_regression(np.transpose([features]), labels, penalty=penalty)

@@ -186,7 +186,7 @@ def run(network, features, labels, sizes, *, rate=0.3, limit=0.5, sigma=0.0, mom
 
 
 def test_a_step_without_records_is_noise_alone():
-    """Also after a step with records; Kolmogorov-Smirnov, false alarm 0.1 %."""
+    """This also holds after a step with records (Kolmogorov-Smirnov, false alarm 0.1 %)."""
     features, labels, network = setting((30, 40, 2), 5, 2)
     after = run(network, features, labels, [5])
     assert (run(network, features, labels, [5, 0, 0]) == after).all()  # in the same workspace

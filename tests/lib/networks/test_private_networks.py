@@ -139,7 +139,7 @@ def veiled(monkeypatch):
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("widths", [(1, 2), (7, 1, 5, 4, 3), WIDE, (300, 220, 2)], ids=str)
 def test_every_parameter_is_cut_to_its_range_and_veiled_by_the_noise_stated(widths, dtype, veiled):
-    """Parameters of 0, all alike, within the ranges and far outside."""
+    """The parameters are 0, all alike, within the ranges and far outside."""
     (low, high), (least, most), epsilon, size = (-0.3, 0.5), (-1.5, -0.25), 1.7, constant(widths, 0.0).size
     values = np.random.default_rng(1).normal(size=(2, size)) * [[0.1], [50]]
     released = []
@@ -329,7 +329,7 @@ def test_the_noise_of_a_tiny_epsilon_leaves_nothing_of_the_records(n, batch, thr
 
 @pytest.mark.parametrize("clipping, moved", [("sum", [1, 1]), ("records", [1.5, 0.5])])
 def test_a_change_that_is_not_a_number_is_cut_too(clipping, moved):
-    """That of the first of two records: its outputs are infinite, and the next layer takes their difference; a cut for each keeps the second's."""
+    """It is the change of the first of two records: its outputs are infinite, and the next layer takes their difference. A cut for each record keeps the second's."""
     large = Network.of([np.full((2, 2), 3e38), [[1.0, 1.0], [-1.0, -1.0]]], np.zeros((2, 2)))
     fixed = {"weight_thresholds": (-1.0, 1.0), "bias_thresholds": (-1.0, 1.0), "clipping": clipping}
     options = {"epsilon": 1e9, "learning_rate": 1.0, "batch": 2, "epochs": 1, "l2": 0.0}

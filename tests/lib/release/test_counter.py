@@ -148,7 +148,7 @@ def test_aim_says_at_once_what_was_not_counted():
 
 
 def test_aim_takes_a_counter_of_no_records():
-    """As one record more or less is not to show."""
+    """One record more or less must not show."""
     assert len(aim(Counter(DOMAIN), 1.0, 1e-6, records=3).synthetic) == 3
     with pytest.raises(ValueError, match="table must not be empty if the number of records is public"):
         aim(Counter(DOMAIN), 1.0, 1e-6, neighbours="bounded")

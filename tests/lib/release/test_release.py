@@ -55,7 +55,7 @@ def read(tmp_path):
 
 @pytest.mark.slow
 def test_sets_that_are_too_large_are_not_measured_and_told_as_such():
-    """Ten million cells: by the schema alone."""
+    """One pair has ten million cells, by the schema alone."""
     domain = Domain({"a": 10_000, "b": 1_000, "c": 1_001})
     table = Table(np.random.default_rng(1).integers(1_000, size=(300, 3)), domain)
     result = release.run(table, 1.0, 1e-9, seed=1)
@@ -412,7 +412,7 @@ def test_own_missing_values_become_empty_cells(read):
 
 @pytest.mark.parametrize("neighbours, seed", [("unbounded", 1), ("bounded", None)])
 def test_a_release_is_read_as_it_was_written(tmp_path, neighbours, seed):
-    """So that an interval computed from the file is that of the run."""
+    """An interval computed from the file must be that of the run."""
     domain = Domain({"a": 2, "b": 3, "c": 4}, {"a": ["x", "é"], "b": ["1", "2", "3"], "c": list("pqrs")})
     table = Table(np.random.default_rng(3).integers(2, size=(200, 3)), domain)
     result = release.run(table, 2.0, 1e-6, neighbours=neighbours, seed=seed)

@@ -315,7 +315,7 @@ def test_what_was_read_without_a_doubt_is_read(tmp_path, text):
 
 @pytest.mark.parametrize("added", ['y",7', 'y","7"'])
 def test_one_record_more_swallows_no_others(tmp_path, added):
-    """Where texts are not put into quotation marks, one that begins with a mark and one that ends in it have all between them inside."""
+    """If texts are not quoted, a text that begins with a quotation mark and one that ends with it enclose everything between them."""
     path, records = tmp_path / "m.csv", [*(f"x,{number % 10}" for number in range(100)), added]
     path.write_text("\n".join(["a,b", *records]))
     assert len(sources.read(path, SMALL)) == 101
@@ -401,7 +401,7 @@ def test_what_stands_for_a_missing_value_does_so_in_a_column_of_any_type(column)
 
 
 def test_no_type_is_guessed_from_the_first_records(tmp_path):
-    """Numbers first, text far below: as missing, or as a value, as the schema says."""
+    """Numbers come first and a text far below; it counts as missing or as a value, as the schema says."""
     rows = [("x", number % 10) for number in range(5_000)] + [("y", "many"), ("7", 7.5)]
     frame = pd.DataFrame(rows, columns=["b", "a"])[["a", "b"]].rename(columns={"a": "b", "b": "a"})
     frame.to_csv(tmp_path / "t.csv", index=False)
@@ -517,7 +517,7 @@ def test_the_example_is_made_up_and_its_schema_is_the_codebooks():
 
 
 def test_counted_batch_by_batch_the_records_are_those_that_are_read(tmp_path, monkeypatch):
-    """So that AIM, with a seed, comes to the same."""
+    """AIM, with a seed, then gives the same result."""
     monkeypatch.setattr(sources, "ROWS", 64)
     public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}, c: {values: [p, q, r]}}")
     rng = np.random.default_rng(5)

@@ -450,7 +450,7 @@ def test_the_recorded_choice_gives_the_scores_that_were_chosen_by(exact, neighbo
 
 
 def test_without_a_choice_a_count_is_at_most_that_of_each_attribute():
-    """At half of the error probability of what was not measured, in equal parts."""
+    """This holds at half of the error probability of what was not measured, divided into equal parts."""
     rng = np.random.default_rng(9)
     singles = [Measurement((name,), rng.normal(100, 5, DOMAIN.shape((name,))), 5.0) for name in ("a", "c", "d")]
     released = release(singles)

@@ -75,7 +75,7 @@ def test_no_schedule_exceeds_the_budget_and_every_schedule_spends_it(rho, rounds
 
 @pytest.mark.parametrize("rounds", [1, 2, 3, 7.5])
 def test_a_share_near_one_leaves_something_for_the_last_round(rounds):
-    """Though every attribute has been measured with all that a round may spend on that."""
+    """This holds although every attribute was measured with all that a round may spend on measuring."""
     schedule = Schedule(1.0, rounds, 0.999999)
     for _ in range(int(rounds)):
         schedule.measure()
@@ -90,7 +90,7 @@ def test_a_share_near_one_leaves_something_for_the_last_round(rounds):
 
 
 def test_no_more_is_measured_than_is_left():
-    """0.7 of the budget is spent, or all of it."""
+    """Either 0.7 of the budget is spent, or all of it."""
     schedule = Schedule(2.0, 4, 0.9)
     schedule.measure(0.7)
     for share in (0.3, 0.3 * (1 + 1e-9), 0.31):

@@ -52,7 +52,7 @@ def test_one_step_is_the_one_of_algorithm_1():
 
 
 def test_it_counts_the_calls_of_the_oracle(monkeypatch):
-    """Those of the line search too; the last call of all belongs to the model that is returned."""
+    """The calls of the line search count as well; the very last call belongs to the model that is returned."""
     seen, call = [], MarginalOracle.__call__
     monkeypatch.setattr(MarginalOracle, "__call__", lambda self, theta: seen.append(1) or call(self, theta))
     descent = mirror_descent(DOMAIN, measurements(np.random.default_rng(5)), 600.0, steps=20)

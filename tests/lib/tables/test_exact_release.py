@@ -120,7 +120,7 @@ def test_the_exact_budget_is_spent_to_a_millionth_and_never_exceeded(rho, rounds
 
 
 def test_an_exact_schedule_keeps_something_for_a_round():
-    """Where what is asked for is all that there is, to the last digit."""
+    """The amount asked for is the whole budget, to the last digit."""
     schedule = ExactSchedule(Fraction(1, 2), Fraction(4), Fraction(9, 10))
     assert schedule.multiplier_of(Fraction(1)) == 1
     with pytest.raises(ValueError, match="share must be below 1.0, what is left of the budget, got 1.0"):
@@ -309,7 +309,7 @@ SHAPES = [(1,), (7, 3), (2, 3, 4), (3, 1, 2, 5), (2, 3, 2, 3, 2), (300, 200), (2
 @pytest.mark.parametrize("kind, exact", NOISE, ids=str)
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_every_cell_of_every_table_gets_its_noise(kind, exact, shape, monkeypatch):
-    """Empty cells too, and of none but empty ones, of 1 to 6 axes, up to 10^6 cells and counts, at scales from 10^-6 to 2^50.
+    """Cells may be empty, even all of them. Tables have 1 to 6 axes and up to 10^6 cells and counts; scales are from 10^-6 to 2^50.
 
     The noise is asked for by the table's shape and the scale alone, from the generator given.
     """

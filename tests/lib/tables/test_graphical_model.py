@@ -288,7 +288,7 @@ def test_weights_of_the_entropy_for_other_effects_than_those_measured_are_refuse
 
 @pytest.mark.parametrize("name", ["cycle", "nested"])
 def test_the_least_loss_is_between_its_bounds(name):
-    """Against a non-negative least-squares solution over the table of all records, its total held by a heavy row."""
+    """The reference is a non-negative least-squares solution over the table of all records, its total held by a heavy row."""
     rng = np.random.default_rng([8, *map(ord, name)])
     domain = Domain({f"x{v}": int(size) for v, size in enumerate(rng.integers(2, 4, 5))})
     measurements, total = noisy(rng, domain, SHAPES[name]), 1000.0

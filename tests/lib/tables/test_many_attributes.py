@@ -24,7 +24,7 @@ def similar(d, n=500, size=3, seed=0):
 
 @pytest.mark.parametrize("before", [48, 60, 95])
 def test_a_model_is_the_same_behind_many_other_attributes(before):
-    """Against the table of all records of the few attributes that depend on each other."""
+    """The reference is the table of all records of the few attributes that depend on each other."""
     others = {f"other {v}": 2 for v in range(before)}
     for number, structure in enumerate(SHAPES.values()):
         rng = np.random.default_rng([before, number])

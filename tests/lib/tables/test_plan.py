@@ -49,7 +49,7 @@ def test_parts_are_a_budget(sizes):
 
 @pytest.mark.parametrize("sizes", [(2, 9), (3, 3, 40), (2, 5, 17, 90)])
 def test_parts_make_the_sum_of_errors_least(sizes):
-    """Against a minimizer that knows nothing of the formula."""
+    """The reference is a minimizer that does not use the formula."""
 
     def errors(logs):
         shares = np.exp(logs - np.logaddexp.reduce(logs))
@@ -94,7 +94,7 @@ def test_a_sized_start_spends_what_it_says(noise, neighbours):
 
 
 def test_the_share_is_of_the_attributes_of_the_workload():
-    """Two, where the table has three."""
+    """The workload has two attributes, and the table has three."""
     result = run(epsilon=20.0, workload=[("b", "c")])
     total, *alone = singles(result)
     assert [step.attributes for step in alone] == [("b",), ("c",)]
@@ -184,7 +184,7 @@ def test_a_measurement_teaches_little_up_to_a_standard_deviation_above_what_nois
 
 @pytest.mark.parametrize("noise", ["gaussian", "laplace"])
 def test_the_squares_of_noise_have_that_variance(noise):
-    """Within five standard errors."""
+    """They agree within five standard errors."""
     draws, n = FloatingDraws(noise, 1, {}, np.random.default_rng(4)), 1_000_000
     values, deviation = draws.noisy(np.zeros(n), 2.0)
     squares = (values / deviation) ** 2
@@ -289,7 +289,7 @@ def test_the_printed_plan_is_the_algorithm_that_the_paper_prints():
 
 
 def test_a_descent_takes_in_a_measured_total():
-    """Though a measurement of no attribute leaves nothing to descend on."""
+    """This holds although a measurement of no attribute leaves nothing to descend on."""
     result = run(50.0, plan=Plan(start="sized", descent=300))
     assert result.measurements[0].attributes == ()
     assert result.model.total == pytest.approx(2000, abs=2) and result.model.evaluations > 300
