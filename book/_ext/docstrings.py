@@ -135,7 +135,7 @@ def typeset(text: str) -> list[nodes.Node]:
 
 
 def typeset_page(app, doctree):
-    """Typeset the formulas of a page of the reference, but for code and titles (an event of Sphinx)."""
+    """Typeset the formulas of a page of the reference, except in code and titles (an event of Sphinx)."""
     if not app.env.docname.startswith("reference/"):
         return
     for text in list(doctree.findall(nodes.Text)):

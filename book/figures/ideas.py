@@ -114,7 +114,7 @@ def _tables(panel, tables: dict, below: dict, framed=None, **colors):
 
 
 def reconstruction(true, seen, posterior, weights) -> Figure:
-    """Draw records of three kinds, original and `seen`, the kind each was (`posterior`), their weights, and the histograms."""
+    """Draw original records of three kinds, the perturbed ones `seen`, the kinds they may have had, their weights, and histograms."""
     colors = np.array([_BLUE, _RED, _GREEN])
     order = np.lexsort((seen, true))
     one, two, three, four, five = panels(

@@ -256,7 +256,7 @@ def _behind(said: str, root: str) -> tuple[_Node, ...]:
 
 
 def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
-    """Return the nodes of `names` seen from the module in `file`: the first is a name in it, or a module of this package."""
+    """Return the nodes of the dotted `names`, looked up from the module in `file`; the first is defined there or is a module of its package."""
     if not names:
         return ((file, _WHOLE),)
     module, (name, *rest) = _module(file, root), names

@@ -74,7 +74,7 @@ def devices(d) -> dict:
 def plans(d) -> dict:
     """Return variants of AIM on `d` attributes: options of `compare`.
 
-    They are as printed but for one device of ours, for all but one, and for all. Our choice has a size limit of the model, and
+    They are as printed with one device of ours, with all but one, or with all. Our choice has a size limit of the model, and
     our pace a number of rounds; two variants have the printed value of these.
     """
     choice, pace = replace(QUICK, choice="clear"), replace(QUICK, pace="tested")

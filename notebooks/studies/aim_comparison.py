@@ -285,7 +285,7 @@ def summary(study) -> pd.DataFrame:
 
 
 def matrix(study, data, method) -> pd.DataFrame:
-    """Return the pairs of one data set and method as a symmetric frame (d, d) in nats, its diagonal not a number."""
+    """Return the pairs of one data set and method as a symmetric frame (d, d) in nats, with NaN on its diagonal."""
     chosen = study.information.query("data == @data and method == @method")
     if chosen.empty:
         raise ValueError(f"study must hold information of {method!r} on {data!r}, got none")

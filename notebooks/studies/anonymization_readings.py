@@ -104,7 +104,7 @@ def split_records(frame, records, trial, *, seed, age="numeric") -> Split:
 def predict(train, test, kinds, weights=None) -> float:
     """Return the AUC on the `test` numbers of the logistic regression of the income on the other attributes of `kinds`.
 
-    The result is not a number if the training records lack a class.
+    The result is NaN if the training records lack a class.
     """
     if train[TARGET].nunique() < 2:
         return np.nan

@@ -77,7 +77,7 @@ def corner_dataset(n, d, sigma, *, rng):
 
 
 def neighbours(data, kind, *, rng, extreme=False):
-    """Return neighbouring data sets (first, second), equal but for their last record.
+    """Return neighbouring data sets (first, second), equal except for their last record.
 
     kind : "add" (second has one record more than first), "remove" (one fewer) or "replace".
     extreme : the record is not random. An added record is the corner of the cube farthest from the mean, in the metric

@@ -6,8 +6,8 @@ an interrupted study resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
-makes the committed results again: the paper's settings on the real data, in all `VARIANTS`. Those of the variants at
-epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10; they have a separate file.
+makes the committed results again: the paper's settings on the real data, in all `VARIANTS`. The results of the variants at
+epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10, in a separate file.
 """
 
 from __future__ import annotations

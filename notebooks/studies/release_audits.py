@@ -104,7 +104,7 @@ def first_choice(result, first, second) -> int:
 
 
 def _of_attributes(result) -> list:
-    """Return the measurements, but for that of the number of records."""
+    """Return the measurements except that of the number of records."""
     return [measured for measured in result.measurements if measured.attributes]
 
 

@@ -5,7 +5,7 @@
 That folder contains `plan` (the number of notebooks, and those that have to run; as old as the run), and a file for each
 notebook, which its process touches every second. So each process sees all, and the first one to do so prints the next line.
 
-The time left is what each notebook took the last time, there or else in papers.csv, times the pace of this run.
+The time left is the time that each notebook took in the last run (or that papers.csv gives), times the pace of this run.
 """
 
 from __future__ import annotations
