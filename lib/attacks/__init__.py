@@ -1,4 +1,4 @@
-"""Attacks: audits of mechanisms and of local protocols' reports, and membership inference."""
+"""Attack what programs release: audit mechanisms and local protocols' reports, and infer membership."""
 
 from .audit import (
     Audit,  # the result of a statistical audit, with its counts

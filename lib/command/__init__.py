@@ -1,1 +1,1 @@
-"""The command `dp-compendium`, which makes the other subpackages available in a terminal."""
+"""Make the other subpackages available in a terminal, by the command `dp-compendium`."""

@@ -1,4 +1,4 @@
-"""Adult and Bank Marketing, real or synthetic, as frames and as tables."""
+"""Load Adult and Bank Marketing, real or synthetic, as frames and as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Local differential privacy: frequency oracles (`kiri2019`).
+"""Count values under local differential privacy, by frequency oracles (`kiri2019`).
 
 A collector wants to know how often each of k values occurs among n users. No user trusts the collector with more than
 an epsilon-differentially private report. All oracles have the same interface:

@@ -1,4 +1,4 @@
-"""Mechanisms, as objects that report their sensitivity and guarantee, and the noise samplers behind them."""
+"""Release numbers and choices by mechanisms, objects that report their sensitivity and guarantee, and sample their noise."""
 
 from .additive_noise import (
     DiscreteGaussian,  # the discrete Gaussian mechanism: integer noise

@@ -1,4 +1,4 @@
-"""Records perturbed one by one, and statistics reconstructed from them; k-anonymity (`hasegawa2015`)."""
+"""Perturb records one by one, reconstruct statistics from them, and make tables k-anonymous (`hasegawa2015`)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neural networks trained or published with privacy (`sei2017`), and DP-SGD."""
+"""Train or publish neural networks with privacy, by the methods of `sei2017` and by DP-SGD."""
 
 from __future__ import annotations
 

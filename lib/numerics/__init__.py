@@ -1,1 +1,1 @@
-"""Arithmetic without privacy, for the other subpackages: argument checks, exact sums, tensors, trees, minimizers."""
+"""Provide arithmetic without privacy to the other subpackages: argument checks, exact sums, tensors, trees, minimizers."""

@@ -1,4 +1,4 @@
-"""The release of the user's table: its records, a public schema, synthetic records, a report and a statement of the guarantee.
+"""Release a user's table: read its records by a public schema, and make synthetic records, a report and a statement.
 
 `schema` and `sources` read the inputs, `counter` counts the records, `synthesizer` has most functions below and the
 functions of the report, `uncertainty` bounds how far counts may be from the truth, and `files` writes a file whole.

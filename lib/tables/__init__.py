@@ -1,4 +1,4 @@
-"""Tables of categorical records, and synthetic data from them: Private-PGM, AIM, PrivBayes (`miura2025`)."""
+"""Make synthetic data from tables of categorical records: Private-PGM, AIM, PrivBayes (`miura2025`)."""
 
 from .adaptive_iterative import aim  # AIM: measures the marginals that its model gets most wrong
 from .bayesian_network import privbayes  # PrivBayes: a Bayesian network, then noisy conditionals
