@@ -92,7 +92,17 @@ def _because(reason: str) -> str:
 
 
 class _Printer(LatexPrinter):
-    """Print terms with a plus first: x - mu, not -mu + x."""
+    """Print terms with a plus first, x - mu and not -mu + x, and one root for a product of roots."""
+
+    def _print_Mul(self, expr):
+        roots = {half: [each for each in expr.args if each.is_Pow and each.exp == half and each.base.is_nonnegative]
+                 for half in (sp.S.Half, -sp.S.Half)}  # fmt: skip
+        for half, found in roots.items():
+            if len(found) > 1:
+                others = [each for each in expr.args if each not in found]
+                joined = sp.Pow(sp.Mul(*(each.base for each in found)), half, evaluate=False)
+                expr = sp.Mul(*others, joined, evaluate=False)
+        return super()._print_Mul(expr) if expr.is_Mul else self._print(expr)
 
     def _as_ordered_terms(self, expr, order=None):
         return sorted(super()._as_ordered_terms(expr, order), key=lambda term: term.could_extract_minus_sign())

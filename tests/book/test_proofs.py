@@ -80,6 +80,8 @@ A, B = sp.symbols("A B", commutative=False)
         ((A * (A + B), A**2 + B * A), False, None),
         ((sp.Matrix([x, x**2]), sp.Matrix([x, x * x])), True, None),
         (("f", 2 * x), True, ["f &= 2 x"]),
+        (("f", -sp.sqrt(2 * sp.pi) * y / 2), True, [r"f &= - \frac{y \sqrt{2 \pi}}{2}"]),
+        (("f", sp.sqrt(2) * sp.sqrt(y - 3)), True, [r"f &= \sqrt{2} \sqrt{y - 3}"]),
     ],
 )  # fmt: skip
 def test_a_derivation_marks_each_line_by_what_sympy_makes_of_it(shown, lines, holds, expected):
