@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -19,12 +20,20 @@ def answer(found: Mapping, in_json: bool) -> None:
     lines = []
     for name, part in found.items():
         for key, value in part.items() if isinstance(part, Mapping) else [("", part)]:
-            shown = f"{value:.6g}" if isinstance(value, float) else value
+            shown = _rounded_up(value) if isinstance(value, float) else value
             lines.append((f"{name} {key}".strip(), shown, "  smallest" if key and key == found.get("least") else ""))
     width = max(len(name) for name, *_ in lines)
     for name, shown, mark in lines:
         if name != "least":
             click.echo(f"{name:<{width}}  {shown}{mark}")
+
+
+def _rounded_up(value: float) -> str:
+    """Return `value` to six digits, never less than it: each number here is a cost, or noise that is needed."""
+    shown = f"{value:.6g}"
+    if float(shown) < value:
+        shown = f"{float(decimal.Context(prec=6, rounding=decimal.ROUND_CEILING).create_decimal(value)):.6g}"
+    return shown
 
 
 def _finite(found):

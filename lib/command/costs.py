@@ -102,7 +102,7 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 @option("attributes", "d, the number of attributes, each scaled to [-1, 1].", kind=click.INT)
 @option(
     "sigma",
-    "The variance that is added to each attribute. If nothing is added, the smallest eigenvalue that the covariance may have, in (0, 1), an assumption about the data that is not checked.",
+    "The variance that is added to each attribute, at most 1 for bounded neighbours. If nothing is added, the smallest eigenvalue that the covariance may have, in (0, 1), an assumption about the data that is not checked.",
 )
 @option(
     "covariance",

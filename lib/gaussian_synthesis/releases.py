@@ -1,7 +1,7 @@
 """The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record.
 
-A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks this for
-Theorems 3.1 (from n = 1), 3.2, A, B and G (from 2). `bounded_epsilon_centred` says why G' falls from 2. For H, D and E,
+A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks this
+for Theorems 3.1 (from n = 1), 3.2, A, B, G and G' (from 2), and for the Rényi orders of D and H (from 1). For H, D and E,
 let P and Q(N) be the pair for N = n + 1, and w = 1 / N:
 
 - H: Q(N) has a first coordinate of mean w sqrt(tau) and variance 1 + t, t = (w - w^2) tau, and others of
@@ -100,14 +100,16 @@ def _normal_form(n, d, mean, last, size) -> GaussianPair:
 
 
 def released_delta(
-    n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float = 1e-14
+    n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float | None = None
 ) -> tuple[Numbers, Numbers]:
     """Return (lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
 
     Neighbours are unbounded, of sizes n and n + 1, both in D_sigma.
 
     epsilon : number or array in (-inf, inf); n, d, sigma : scalars as in `unbounded_epsilon_tight`
-    size : fixed in advance, default n; tolerance : as for `hockey_stick_gaussian` (1e-6 is faster for few records)
+    size : fixed in advance, default n
+    tolerance : as for `hockey_stick_gaussian`. The default is 1e-14, or 10^-(4 + size) for fewer records than 10, because
+        their integrand falls slowly
 
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
     not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
@@ -127,22 +129,23 @@ def released_delta(
     return _delta(n, epsilon, extremal_pair(n, d, radius), size, tolerance, lower=True), upper
 
 
-def _upper_delta(n, epsilon, d, sigma, size, radius=None, tolerance=1e-14):
+def _upper_delta(n, epsilon, d, sigma, size, radius=None, tolerance=None):
     sigma = checks.number("sigma", sigma, "(0, 1)")
     radius = largest_radius(d, sigma) if radius is None else radius
     return _delta(n, epsilon, extremal_pair(n, d + 1, radius), size, tolerance)
 
 
-def _delta(n, epsilon, pair, size, tolerance=1e-14, lower=False):
+def _delta(n, epsilon, pair, size, tolerance=None, lower=False):
     """Return the larger delta of `pair` and the swapped pair, plus its error (for a `lower` bound, minus)."""
     size = n if size is None else checks.whole("size", size, "[1, inf)")
+    tolerance = 10.0 ** -min(4 + size, 14) if tolerance is None else tolerance
     both = [hockey_stick_pair(each, epsilon, size, tolerance=tolerance) for each in (pair, pair.swapped())]
     ends = [each.delta - each.error if lower else each.delta + each.error for each in both]
     return np.clip(np.maximum(ends[0], ends[1]), 0.0, 1.0)
 
 
 def regularised_released_delta(
-    n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float = 1e-14
+    n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float | None = None
 ) -> tuple[Numbers, Numbers]:
     """Return (lower, upper) bounds on the smallest delta of `size` records from N(mu, Sigma + sigma I): Theorem H.
 
@@ -164,7 +167,7 @@ def regularised_released_delta(
     return tuple(_regularised_delta(n, epsilon, d, sigma, size, tolerance, lower=way) for way in (True, False))
 
 
-def _regularised_delta(n, epsilon, d, sigma, size, tolerance=1e-14, lower=False):
+def _regularised_delta(n, epsilon, d, sigma, size, tolerance=None, lower=False):
     pair = regularised_pair(n, d, sigma)
     if lower:
         pair = GaussianPair(*(part[:1] for part in pair))
@@ -174,9 +177,10 @@ def _regularised_delta(n, epsilon, d, sigma, size, tolerance=1e-14, lower=False)
 def released_epsilon(
     n: int, delta: float, d: int, sigma: float, *, size: int | None = None, radius: float | None = None
 ) -> float:
-    """Return the smallest epsilon (to 1e-9) whose `released_delta` upper bound is at most delta, in (0, 1).
+    """Return the smallest epsilon whose `released_delta` upper bound is at most delta, in (0, 1).
 
     radius : as in `unbounded_epsilon_tight`; other arguments, errors and source are as in `released_delta`
+    The search ends within 1e-9, and the quadrature's error is added: for fewer than 10 records this can be a hundred-thousandth of epsilon.
     The guarantee holds for all neighbours, like that of `released_dp`, but comes from the privacy loss itself rather
     than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
@@ -188,7 +192,7 @@ def released_epsilon(
 
 
 def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-    """Return a lower bound (to 1e-9) on the epsilon of unclipped draws, from the explicit pair of `released_delta`.
+    """Return a lower bound on the epsilon of unclipped draws, from the explicit pair of `released_delta`.
 
     The bound is 0 if no pair is known. Arguments, errors and source are as in `released_epsilon`.
 
@@ -200,10 +204,10 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
 
 
 def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-    """Return the smallest epsilon (to 1e-9) at delta, in (0, 1), of `size` records from N(mu, Sigma + sigma I).
+    """Return the smallest epsilon at delta, in (0, 1), of `size` records from N(mu, Sigma + sigma I).
 
     The guarantee needs no condition on the data: it is that of `regularised_released_delta`, as are arguments, errors
-    and source. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
+    and source. The result is as accurate as `released_epsilon`. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import regularised_released_epsilon
     >>> print(round(regularised_released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 6))
@@ -215,7 +219,7 @@ def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, 
 def regularised_released_epsilon_attained(
     n: int, delta: float, d: int, sigma: float, *, size: int | None = None
 ) -> float:
-    """Return a lower bound (to 1e-9) for `regularised_released_epsilon`, from the pair of
+    """Return a lower bound for `regularised_released_epsilon`, from the pair of
     `regularised_epsilon_attained`.
 
     >>> from lib.gaussian_synthesis import regularised_released_epsilon_attained
@@ -239,18 +243,20 @@ def _epsilon_at(delta, delta_at) -> float:
     delta = checks.number("delta", delta, "(0, 1)")
 
     def excess(epsilon):
-        return float(delta_at(epsilon)) - delta
+        return float(np.log(np.maximum(delta_at(epsilon), 1e-300)) - np.log(delta))
 
     if excess(0.0) <= 0:
         return 0.0
-    high = 1.0
+    low, high = 0.0, 1.0
     while excess(high) > 0:
-        high *= 2
+        low, high = high, 2 * high
         if high > 1e18:
             raise ArithmeticError(
                 f"no epsilon up to 1e18 has a delta of {delta:g}, the error of its quadrature included"
             )
-    return float(scipy.optimize.brentq(excess, 0.0, high, xtol=1e-9))
+    while low == 0 and high > 1e-9:  # far beyond the root, the quadrature for few records takes long
+        low, high = (0.0, high / 2) if excess(high / 2) <= 0 else (high / 2, high)
+    return float(scipy.optimize.brentq(excess, low, high, xtol=1e-9))
 
 
 def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance: float = 0.0) -> int:

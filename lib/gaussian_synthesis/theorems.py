@@ -91,4 +91,4 @@ THEOREMS = (
     Theorem("Theorem G'", "bounded", ("plain",), "both", "bounded_epsilon_centred", bounds.bounded_epsilon_centred,
             attained=pairs.bounded_epsilon_attained),
 )  # fmt: skip
-"""All theorems, for each kind of neighbours the ones first that need no assumption."""
+"""All theorems; for unbounded neighbours, the one that needs no assumption comes first."""
