@@ -95,14 +95,12 @@ class _Printer(LatexPrinter):
     """Print terms with a plus first, x - mu and not -mu + x, and one root for a product of roots."""
 
     def _print_Mul(self, expr):
-        roots = {half: [each for each in expr.args if each.is_Pow and each.exp == half and each.base.is_nonnegative]
-                 for half in (sp.S.Half, -sp.S.Half)}  # fmt: skip
-        for half, found in roots.items():
-            if len(found) > 1:
-                others = [each for each in expr.args if each not in found]
-                joined = sp.Pow(sp.Mul(*(each.base for each in found)), half, evaluate=False)
-                expr = sp.Mul(*others, joined, evaluate=False)
-        return super()._print_Mul(expr) if expr.is_Mul else self._print(expr)
+        roots = [each for each in expr.args if each.is_Pow and each.exp == sp.S.Half and each.base.is_nonnegative]
+        if len(roots) < 2:
+            return super()._print_Mul(expr)
+        root = sp.Pow(sp.Mul(*(each.base for each in roots)), sp.S.Half, evaluate=False)
+        others = [each for each in expr.args if each not in roots]
+        return super()._print_Mul(sp.Mul(*others, root, evaluate=False)) if others else self._print(root)
 
     def _as_ordered_terms(self, expr, order=None):
         return sorted(super()._as_ordered_terms(expr, order), key=lambda term: term.could_extract_minus_sign())

@@ -60,6 +60,7 @@ def shown(monkeypatch):
 
 
 y, m = sp.symbols("y mu")
+z = sp.Symbol("z", positive=True)
 A, B = sp.symbols("A B", commutative=False)
 
 
@@ -81,6 +82,7 @@ A, B = sp.symbols("A B", commutative=False)
         ((sp.Matrix([x, x**2]), sp.Matrix([x, x * x])), True, None),
         (("f", 2 * x), True, ["f &= 2 x"]),
         (("f", -sp.sqrt(2 * sp.pi) * y / 2), True, [r"f &= - \frac{y \sqrt{2 \pi}}{2}"]),
+        (("f", sp.sqrt(x) * sp.sqrt(z)), True, [r"f &= \sqrt{x z}"]),
         (("f", sp.sqrt(2) * sp.sqrt(y - 3)), True, [r"f &= \sqrt{2} \sqrt{y - 3}"]),
     ],
 )  # fmt: skip

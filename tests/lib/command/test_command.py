@@ -22,7 +22,7 @@ from book.kept import results
 from book.ledger import claims
 from lib import accounting, mechanisms
 from lib.accounting import sampled_gaussian
-from lib.command import costs, verdicts
+from lib.command import answers, costs, verdicts
 from lib.command.main import commands, main
 from lib.gaussian_synthesis import THEOREMS, regularised_released_epsilon, released_epsilon
 from lib.release import synthesizer as release
@@ -60,7 +60,25 @@ def test_what_gaussian_noise_costs(run):
         "rho": accounting.gaussian_zcdp(3, 2),
     }
     _, out, _ = run("epsilon gaussian --sigma 3 --sensitivity 2 --delta 1e-6")
-    assert out.splitlines()[0] == f"epsilon  {found['epsilon']:.6g}"
+    printed = float(out.splitlines()[0].removeprefix("epsilon"))
+    assert 0 <= printed - found["epsilon"] < 1e-5 * printed
+
+
+@pytest.mark.parametrize(
+    "value, shown",
+    [
+        (2.345231418, "2.34524"),
+        (2.34523, "2.34523"),
+        (0.1, "0.1"),
+        (1e-5, "1e-05"),
+        (3.0, "3"),
+        (999999.5, "1e+06"),
+        (np.inf, "inf"),
+    ],
+)
+def test_no_printed_cost_is_below_the_true_one(value, shown, capsys):
+    answers.answer({"epsilon": value}, in_json=False)
+    assert capsys.readouterr().out == f"epsilon  {shown}\n"
 
 
 def test_what_laplace_noise_costs(run):

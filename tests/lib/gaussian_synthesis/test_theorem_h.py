@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from lib import gaussian_synthesis as gs
-from lib.accounting import divergence
+from lib.accounting import divergence, hockey_stick
 from lib.accounting.hockey_stick import hockey_stick_gaussian
 from lib.gaussian_synthesis.releases import extremal_pair, regularised_pair
 from tests.lib.gaussian_synthesis.test_gaussian_synthesis import log_uniform, moments
@@ -354,6 +354,17 @@ def test_epsilon_inverts_delta_down_to_tiny_ones(delta):
     assert gs.regularised_released_delta(10**7, attained, 6, 0.01)[0] >= delta
     assert epsilon * (1 - 2e-6) < attained <= epsilon
     assert gs.regularised_released_epsilon(10**7, 0.99, 6, 0.01) == 0
+
+
+@pytest.mark.parametrize("n, d, sigma, size, delta", [(2, 2, 0.5, 1, 1e-5), (100, 2, 0.3, 3, 1e-3)])
+def test_the_epsilon_of_few_records_needs_few_nodes_and_little_more(n, d, sigma, size, delta, monkeypatch):
+    nodes, trapezoid = [], hockey_stick._trapezoid
+    monkeypatch.setattr(hockey_stick, "_trapezoid", lambda *words: nodes.append(words[-1]) or trapezoid(*words))
+    epsilon = gs.regularised_released_epsilon(n, delta, d, sigma, size=size)
+    assert sum(nodes) < 4e6  # 2^20 each, and 40 of them, if the search goes far beyond the root
+    _, at = gs.regularised_released_delta(n, epsilon, d, sigma, size=size, tolerance=1e-9)
+    _, before = gs.regularised_released_delta(n, epsilon * (1 - 2e-5), d, sigma, size=size, tolerance=1e-9)
+    assert at <= delta < before
 
 
 def test_the_exact_law_is_never_worse_than_the_best_renyi_order():
