@@ -1,0 +1,162 @@
+"""Residual queries: centred tables of counts, what one record contributes to them, and what noisy answers cost.
+
+The residual of a set e of attributes is the table of counts over e, centred along each of its axes: what its smaller
+sets do not explain. The marginal over a set r is the sum over the subsets e of r of their residuals, each spread evenly
+over the cells of r (`rebuilt`). The residual of () is the number of records. A marginal with Gaussian noise is therefore
+a bundle of residuals with noise; a stage of this module chooses the noise of each residual by itself.
+
+Privacy. Let a stage answer the residuals of sets e, each with Gaussian noise of variance 1/p_e in each cell before the
+noise is centred as well. The noise then has variance 1/p_e in all directions that a residual can take. For two tables
+of records, let z_e be the difference of their residuals. The answers are two Gaussian laws with the same covariance
+whose means are sqrt(sum_e p_e |z_e|^2) standard deviations apart, so the stage is mu-GDP if
+
+    mu^2 >= sum_e p_e |z_e|^2    for all neighbouring tables (Dong, Roth, Su 2022, Theorem 2.7).
+
+Let r_v = 1/n_v for an attribute of n_v values. A record x adds the vector u_e(x), the outer product over v in e of the
+indicator of x_v less r_v. The inner product of two such vectors is
+
+    <u_e(x), u_e(y)> = prod_(v in e) ([x_v = y_v] - r_v).                                          (1)
+
+Unbounded neighbours: z_e = u_e(x). By (1), |z_e|^2 = prod_(v in e) (1 - r_v), the same for every record x. So
+mu^2 = sum_e p_e prod_(v in e) (1 - r_v) is exact for every pair of neighbours (Xiao, He, Zhang, Kifer 2023).
+
+Bounded neighbours: z_e = u_e(x) - u_e(y), and |z_e|^2 = 2 (prod (1 - r_v) - prod ([x_v = y_v] - r_v)). Let A be the set of
+attributes in which x and y agree. For sets of one or two attributes, sum_e p_e |z_e|^2 = 2 (C - Q(A)) with
+
+    C = sum_e p_e prod_(v in e) (1 - r_v),    Q(A) = sum_e p_e prod_(v in e) ([v in A] - r_v),
+
+where e = () contributes nothing to the difference. If v joins A, Q grows by p_v + sum_u p_uv ([u in A] - r_u), which is
+at least q_v = p_v - sum_u p_uv r_u, its value for the empty A. Adding the attributes of A one by one gives
+Q(A) >= Q({}) + sum_(v in A) q_v >= Q({}) - sum_v max(0, -q_v). Two records may differ in all attributes, so that
+
+    2 (C - Q({})) <= max mu^2 <= 2 (C - Q({})) + 2 sum_v max(0, -q_v),
+    C - Q({}) = sum_v p_v + sum_uv p_uv (1 - r_u - r_v).                                           (2)
+
+The right side is attained if at most one q_v is negative, by two records that agree in v alone. Where many are
+negative, 4 C may be smaller, which bounds mu^2 because |z_e| <= |u_e(x)| + |u_e(y)|. `squared_mu` returns the smaller of
+the two bounds. Residuals of three or more attributes are not supported.
+
+Sources: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, arXiv 2305.08175) and Mullins, Fuentes, Xiao, Kifer, Musco,
+Sheldon 2024 (ReM, arXiv 2410.01091) for residual queries and their noise; the bound for bounded neighbours is ours.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..mechanisms.noise import gaussian
+from ..mechanisms.sensitivity import NEIGHBOURS
+from ..numerics import checks
+from ..numerics.elementwise import rounded_up, total_up
+
+Effect = tuple[int, ...]  # sorted positions of at most two attributes
+
+
+def centred(table: ArrayLike) -> NDArray[np.float64]:
+    """Return the residual of `table`, a finite array of counts: the array less its means along each axis in turn.
+
+    A table without axes is a number of records, which stays as it is.
+
+    >>> from lib.tables.residual_queries import centred
+    >>> print(centred([[3.0, 1.0], [1.0, 1.0]]))
+    [[ 0.5 -0.5]
+     [-0.5  0.5]]
+    """
+    found = checks.real("table", table, "(-inf, inf)")
+    if 0 in found.shape:
+        raise ValueError(f"table must not be empty, got shape {found.shape}")
+    for axis in range(found.ndim):
+        found = found - found.mean(axis=axis, keepdims=True)
+    return found
+
+
+def rebuilt(
+    residuals: Mapping[Effect, NDArray[np.float64]], clique: Effect, sizes: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return the marginal over `clique`, sorted positions of attributes, from the residuals of its subsets.
+
+    residuals : mapping from sets to their residuals; sets that it lacks have a residual of 0
+    sizes : the number of values of each attribute of the domain
+    """
+    shape = tuple(sizes[v] for v in clique)
+    found = np.zeros(shape)
+    for effect, residual in residuals.items():
+        if set(effect) <= set(clique):
+            kept = [n if v in effect else 1 for v, n in zip(clique, shape)]
+            found = found + np.reshape(residual, kept) / math.prod(n for v, n in zip(clique, shape) if v not in effect)
+    return found
+
+
+def squared_length(effect: Effect, sizes: Sequence[int]) -> Fraction:
+    """Return the squared length of what any one record adds to the residual of `effect`: prod (1 - 1/n_v)."""
+    return math.prod((Fraction(sizes[v] - 1, sizes[v]) for v in effect), start=Fraction(1))
+
+
+def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbours: str) -> float:
+    """Return mu^2 of a stage that answers residuals with noise of the variances 1/`precisions`, rounded up.
+
+    precisions : mapping from sets of at most two attributes (sorted positions in the domain) to [0, 1e150]
+    sizes : the number of values of each attribute, integers in [1, inf)
+    neighbours : "unbounded", where the result is exact, or "bounded", where it is the bound of the module's text
+
+    The stage is mu-GDP. Stages whose mu are fixed in advance compose to sqrt(mu_1^2 + mu_2^2 + ...)-GDP, even if the
+    precisions of a stage depend on answers before it (Dong, Roth, Su 2022, Corollary 3.3). Raises ``ValueError`` for
+    values outside these ranges.
+
+    >>> from lib.tables.residual_queries import squared_mu
+    >>> print(squared_mu({(0,): 1.0, (0, 1): 0.5}, (2, 4), "unbounded"), squared_mu({(0,): 1.0}, (2, 4), "bounded"))
+    0.6875 2.0
+    """
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    sizes = [checks.whole("sizes", size, "[1, inf)") for size in sizes]
+    known = {}
+    for effect, precision in precisions.items():
+        if len(effect) > 2 or list(effect) != sorted(set(effect)) or not set(effect) <= set(range(len(sizes))):
+            raise ValueError(f"precisions must be of at most two sorted positions in [0, {len(sizes)}), got {effect!r}")
+        known[effect] = Fraction(checks.number(f"precision of {effect}", precision, "[0, 1e150]"))
+    alone = [p * squared_length(effect, sizes) for effect, p in known.items()]
+    if neighbours == "unbounded":
+        return _sum_up(alone)
+    part = [Fraction(1, size) for size in sizes]
+    terms, short = [], [Fraction(0) for _ in sizes]
+    for effect, p in known.items():
+        if not effect or any(sizes[v] == 1 for v in effect):  # their differences are 0
+            continue
+        terms.append(2 * p if len(effect) == 1 else 2 * p * (1 - part[effect[0]] - part[effect[1]]))
+        for v, u in itertools.permutations(effect, 2):
+            short[v] += Fraction(rounded_up(p * part[u]))  # safe, because (2) does not fall if a term grows
+    terms += [2 * max(each - known.get((v,), Fraction(0)), Fraction(0)) for v, each in enumerate(short)]
+    return min(_sum_up(terms), _sum_up([4 * each for effect, each in zip(known, alone) if effect]))
+
+
+def _sum_up(terms) -> float:
+    return total_up(map(rounded_up, terms), [1] * len(terms))
+
+
+def sigma_for(precision: float) -> float:
+    """Return the smallest standard deviation, to a rounding, whose squared reciprocal is at most `precision`.
+
+    precision : [1e-150, 1e150]
+    """
+    goal = Fraction(checks.number("precision", precision, "[1e-150, 1e150]"))
+    sigma = 1 / math.sqrt(goal)
+    while Fraction(sigma) ** 2 * goal < 1:
+        sigma = math.nextafter(sigma, math.inf)
+    return sigma
+
+
+def answer(counts: ArrayLike, sigma: float, *, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return the residual of `counts` with centred Gaussian noise, whose standard deviation is `sigma` before centring.
+
+    counts : array with an axis for each attribute; sigma : (0, inf)
+
+    The noise is drawn in floating point, which can reveal more than the guarantee permits (`mechanisms.floating_point`).
+    """
+    counts = checks.real("counts", counts, "(-inf, inf)")
+    return centred(counts + gaussian(counts.shape, checks.number("sigma", sigma, "(0, inf)"), rng=rng))
