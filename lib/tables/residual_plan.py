@@ -1,0 +1,168 @@
+"""How a stage divides its budget among residual queries: reverse water-filling.
+
+The objective is the expected squared error of the marginals that matter. A pair r with the weight w_r consists of the
+residuals of its subsets, each spread over the cells of r, so that an error per degree of freedom of t in the residual
+of e contributes w_r t dof_e / (cells of r outside e), with dof_e = prod_(v in e) (n_v - 1). The sum over all r, plus
+`SINGLES` times the same for each attribute by itself, is t times the stake s_e.
+
+Let the residual of e have the variance tau_e^2 per degree of freedom around what is expected without asking for it (its
+signal), and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the expectation in
+the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimises the sum of s_e / (1/tau_e^2 + g_e)
+at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before it. By the Lagrange conditions,
+
+    g_e = max(k_e, sqrt(s_e / (c_e lambda)) - 1/tau_e^2),                                         (1)
+
+as in reverse water-filling (Cover and Thomas 2006, 10.3.3): a residual gets nothing if its signal is below the water. With
+x = lambda^(-1/2) the cost is piecewise linear in x, so that x follows from sorting (`water_filling`).
+
+For unbounded neighbours, c_e is the squared length of what a record adds (`residual_queries`). For bounded neighbours the
+cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and
+c_uv(w) = 2 (1 - (1 - w_v) r_u - (1 - w_u) r_v). `added` looks for the w at which (1) meets the Lagrange conditions in a
+fixed number of steps, and then multiplies all precisions by the factor that spends the budget. Any precisions are
+private, because `residual_queries.squared_mu` gives their cost; only the error depends on how good they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..numerics import checks, in_order
+from .residual_queries import Effect, squared_length, squared_mu
+
+SINGLES = 12.0  # stake of an attribute by itself, in units of the mean weight of its pairs
+_STEPS = 40  # of the search for w
+
+
+def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float = SINGLES) -> dict[Effect, float]:
+    """Return s_e for the residuals of () and of all subsets of `weights` whose attributes have two values or more.
+
+    sizes : the number of values of each attribute, integers in [1, inf)
+    weights : mapping from sets of one or two attributes (sorted positions) to weights in [1e-100, 1e100]
+    singles : [0, 1e100], the stake of an attribute by itself, times the mean weight of the sets with the attribute
+    """
+    sizes = [checks.whole("sizes", size, "[1, inf)") for size in sizes]
+    singles = checks.number("singles", singles, "[0, 1e100]")
+    wanted = {clique: checks.number(f"weight of {clique}", w, "[1e-100, 1e100]") for clique, w in weights.items()}
+    holding: dict[int, list[float]] = {}
+    for clique, weight in wanted.items():
+        if (
+            not 1 <= len(clique) <= 2
+            or list(clique) != sorted(set(clique))
+            or not set(clique) <= set(range(len(sizes)))
+        ):
+            raise ValueError(f"weights must be of one or two sorted positions in [0, {len(sizes)}), got {clique!r}")
+        for v in clique:
+            holding.setdefault(v, []).append(weight)
+    terms = list(wanted.items())
+    terms += [((v,), singles * in_order.total(each) / len(each)) for v, each in sorted(holding.items())]
+    found: dict[Effect, float] = {}
+    for clique, weight in terms:
+        for effect in subsets_with_empty(clique):
+            if all(sizes[v] > 1 for v in effect):
+                outside = math.prod(sizes[v] for v in clique if v not in effect)
+                degrees = math.prod(sizes[v] - 1 for v in effect)
+                found[effect] = found.get(effect, 0.0) + weight * degrees / outside
+    return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
+
+
+def subsets_with_empty(clique: Effect) -> list[Effect]:
+    """Return all subsets of a clique, the empty one first."""
+    return [subset for k in range(len(clique) + 1) for subset in itertools.combinations(clique, k)]
+
+
+def water_filling(
+    stakes: ArrayLike, prices: ArrayLike, inverse_signals: ArrayLike, known: ArrayLike, budget: float
+) -> NDArray[np.float64]:
+    """Return the precisions to add, (m,), that minimise the expected error: g_e - k_e of (1).
+
+    stakes : s_e, (0, 1e150], (m,); prices : c_e, [1e-100, 1e100], (m,); m >= 1
+    inverse_signals : 1 / tau_e^2, [0, 1e150], (m,); known : k_e, [0, 1e150], (m,)
+    budget : what sum_e c_e times the added precisions is, (0, 1e100]
+
+    >>> from lib.tables.residual_plan import water_filling
+    >>> print(water_filling([1.0, 1.0, 1.0], [1.0, 1.0, 4.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0], 2.0))
+    [0.66666667 0.         0.33333333]
+    """
+    s, c = checks.real("stakes", stakes, "(0, 1e150]"), checks.real("prices", prices, "[1e-100, 1e100]")
+    inverse = checks.real("inverse_signals", inverse_signals, "[0, 1e150]")
+    k, budget = checks.real("known", known, "[0, 1e150]"), checks.number("budget", budget, "(0, 1e100]")
+    if s.ndim != 1 or not s.size or not s.shape == c.shape == inverse.shape == k.shape:
+        shapes = ", ".join(str(each.shape) for each in (s, c, inverse, k))
+        raise ValueError(f"stakes, prices, inverse_signals and known must have one shape (m,), m >= 1, got {shapes}")
+    rise, floor = np.sqrt(s / c), inverse + k
+    order = np.argsort(floor / rise, kind="stable")
+    # With the first j residuals above the water, the cost at x is x * slopes[j] - offsets[j].
+    slopes, offsets = np.cumsum((c * rise)[order]), np.cumsum((c * floor)[order])
+    x = (budget + offsets) / slopes
+    last = np.flatnonzero(x > (floor / rise)[order])
+    level = x[last[-1]] if last.size else x[0]
+    return np.maximum(rise * level - floor, 0.0)
+
+
+def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals: Mapping[Effect, float],
+          known: Mapping[Effect, float], budget: float, neighbours: str) -> dict[Effect, float]:  # fmt: skip
+    """Return the precisions that a stage adds, whose `squared_mu` is at most `budget`, for the residuals it asks for.
+
+    stakes : `stakes` of the residuals that may be asked for; () only if the number of records is not public
+    sizes : the number of values of each attribute
+    inverse_signals, known : 1 / tau_e^2 and k_e, [0, 1e150]; 0 for residuals that they lack
+    budget : mu^2 of the stage, (0, 1e100]
+    """
+    effects = list(stakes)
+    s = np.array([stakes[effect] for effect in effects])
+    inverse = np.array([inverse_signals.get(effect, 0.0) for effect in effects])
+    k = np.array([known.get(effect, 0.0) for effect in effects])
+    if neighbours == "unbounded":
+        prices = np.array([float(squared_length(effect, sizes)) for effect in effects])
+        more = water_filling(s, prices, inverse, k, budget)
+    else:
+        more = _for_bounded(effects, s, sizes, inverse, k, budget)
+    found = {effect: float(p) for effect, p in zip(effects, more) if p > 1e-9 * more.max()}
+    factor = 1.0
+    while True:  # twice, because the first factor is rounded
+        scaled = {effect: p * factor for effect, p in found.items()}
+        cost = squared_mu(scaled, sizes, neighbours)
+        if cost <= budget:
+            return scaled
+        factor *= budget / cost * (1 - 2**-50)
+
+
+def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
+    """Return precisions to add at the prices of bounded neighbours: w_v rises while p_v is short of sum_u p_uv / n_u."""
+    part = 1 / np.array(sizes, dtype=float)
+    ends = np.array([(effect * 2)[:2] for effect in effects])
+    single = np.array([len(effect) == 1 for effect in effects])
+    u, v = ends[~single].T
+    logit, step = np.zeros(len(sizes)), 1.0
+    best, least = s, math.inf
+    for _ in range(_STEPS):
+        w = 1 / (1 + np.exp(-logit))
+        prices = np.empty(len(effects))
+        prices[single] = 2 * (1 - w[ends[single, 0]])
+        prices[~single] = 2 * (1 - (1 - w[v]) * part[u] - (1 - w[u]) * part[v])
+        more = water_filling(s, prices, inverse, k, budget)
+        own = np.bincount(ends[single, 0], more[single], len(sizes))
+        short = np.bincount(v, more[~single] * part[u], len(sizes)) + np.bincount(
+            u, more[~single] * part[v], len(sizes)
+        )
+        cost = 2 * (own.sum() + (more[~single] * (1 - part[u] - part[v])).sum() + np.maximum(short - own, 0).sum())
+        more = more * (budget / cost)
+        left = float((s / (inverse + k + more)).sum()) if (inverse + k + more).all() else math.inf
+        if left < least or best is s:
+            best, least = more, left
+        logit = np.clip(logit + step * np.log((short + 1e-9 * more.max()) / (own + 1e-9 * more.max())), -12, 12)
+        step *= 0.93
+    return best
+
+
+def first_signal(records: float, cells: int) -> float:
+    """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by as much as an even cell contains.
+
+    records : [1, inf), the noisy number of records; cells : [1, inf), the pair's number of cells
+    """
+    return (checks.number("cells", cells, "[1, inf)") / checks.number("records", records, "[1, inf)")) ** 2

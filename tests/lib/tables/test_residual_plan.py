@@ -1,0 +1,130 @@
+"""`residual_plan`: the objective by explicit matrices, and reverse water-filling against scipy's optimiser."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+import scipy
+
+from lib.tables import residual_plan as plan
+from lib.tables.residual_queries import centred, rebuilt, squared_length, squared_mu
+
+SIZES = (2, 3, 1, 5)
+PAIRS = {pair: 1.0 + sum(pair) for pair in itertools.combinations(range(4), 2)}
+
+
+def test_stakes_are_the_squared_error_of_the_marginals():
+    """Sum of squares of all columns of the matrix from each residual's noise to the marginals that contain it."""
+    found = plan.stakes(SIZES, PAIRS, 3.0)
+    assert list(found) == [(), (0,), (1,), (3,), (0, 1), (0, 3), (1, 3)]
+    weights = dict(PAIRS)
+    for v in range(4):
+        weights[v,] = 3.0 * np.mean([w for pair, w in PAIRS.items() if v in pair])
+    for effect, stake in found.items():
+        shape, error = [SIZES[v] for v in effect], 0.0
+        for cell in np.ndindex(*shape):
+            noise = np.zeros(shape)
+            noise[cell] = 1.0
+            for clique, weight in weights.items():
+                error += weight * (rebuilt({effect: centred(noise)}, clique, SIZES) ** 2).sum()
+        assert stake == pytest.approx(error)
+
+
+def left(added, stakes, inverse, known):
+    return (stakes / (inverse + known + added)).sum()
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_water_filling_is_as_good_as_scipy_finds(seed):
+    rng = np.random.default_rng(seed)
+    m = 8
+    stakes, prices, inverse, known = (rng.exponential(size=m) + low for low in (0.1, 0.1, 0.05, 0.0))
+    inverse[:3] *= 30  # small signals
+    budget = 2.0
+    found = plan.water_filling(stakes, prices, inverse, known, budget)
+    assert found.min() == 0 and prices @ found == pytest.approx(budget)
+    best = scipy.optimize.minimize(left, np.full(m, budget / prices.sum()), (stakes, inverse, known), "SLSQP", bounds=[(0, None)] * m,
+                                   constraints={"type": "eq", "fun": lambda x: prices @ x - budget}, options={"ftol": 1e-14, "maxiter": 2000})  # fmt: skip
+    assert best.success and left(found, stakes, inverse, known) <= best.fun * (1 + 1e-9)
+    assert np.abs(found - best.x).max() < 1e-3
+
+
+@pytest.mark.parametrize("seed, singles", list(itertools.product(range(2), (0.0, 12.0))))
+def test_a_stage_for_bounded_neighbours_is_nearly_as_good_as_scipy_finds(seed, singles):
+    """The bound on the cost becomes linear with a variable for each attribute that is short."""
+    rng = np.random.default_rng(seed)
+    sizes = (2, 3, 4)
+    stakes = {
+        e: s
+        for e, s in plan.stakes(sizes, dict.fromkeys(itertools.combinations(range(3), 2), 1.0), singles).items()
+        if e
+    }
+    effects, s = list(stakes), np.array(list(stakes.values()))
+    inverse = {e: float(rng.exponential()) if len(e) == 2 else 1e-3 for e in effects}
+    known = {e: float(rng.exponential()) for e in effects}
+    budget, i, k = 3.0, np.array([inverse[e] for e in effects]), np.array([known[e] for e in effects])
+
+    def cost(x):
+        p, slack = dict(zip(effects, x)), x[len(effects) :]
+        terms = [2 * p[e] * (1 if len(e) == 1 else 1 - 1 / sizes[e[0]] - 1 / sizes[e[1]]) for e in effects]
+        return budget - sum(terms) - 2 * slack.sum()
+
+    def shortfall(x):
+        p, slack = dict(zip(effects, x)), x[len(effects) :]
+        return [
+            slack[v] + p[v,] - sum(p[e] / sizes[sum(e) - v] for e in effects if len(e) == 2 and v in e)
+            for v in range(3)
+        ]
+
+    best = scipy.optimize.minimize(lambda x: left(x[: len(effects)], s, i, k), np.full(len(effects) + 3, 0.1), method="SLSQP", bounds=[(0, None)] * (len(effects) + 3),
+                                   constraints=[{"type": "ineq", "fun": cost}, {"type": "ineq", "fun": shortfall}], options={"ftol": 1e-12, "maxiter": 1000})  # fmt: skip
+    assert best.success
+    found = plan.added(stakes, sizes, inverse, known, budget, "bounded")
+    mine = left(np.array([found.get(e, 0.0) for e in effects]), s, i, k)
+    assert best.fun * (1 - 1e-6) <= mine <= best.fun * 1.01
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+@pytest.mark.parametrize("budget", [1e-8, 0.3, 1e6])
+def test_a_stage_spends_its_budget_and_no_more(neighbours, budget):
+    stakes = plan.stakes(SIZES, PAIRS)
+    stakes = stakes if neighbours == "unbounded" else {e: s for e, s in stakes.items() if e}
+    signals = {(0, 1): 1e-4, (0, 3): 1e3, (1, 3): 1.0}
+    found = plan.added(stakes, SIZES, signals, {(0,): 0.2}, budget, neighbours)
+    assert budget * (1 - 1e-9) <= squared_mu(found, SIZES, neighbours) <= budget
+    assert ((0, 3) in found) == (budget > 1e5)  # a residual below the water gets nothing
+
+
+def test_equal_residuals_with_equal_prices_share_equally():
+    sizes = (4, 4)
+    stakes = {(0,): 1.0, (1,): 1.0}
+    found = plan.added(stakes, sizes, {}, {(0,): 1.0, (1,): 1.0}, 2.0, "unbounded")
+    each = 1 / float(squared_length((0,), sizes))
+    assert found == {(0,): pytest.approx(each), (1,): pytest.approx(each)}
+
+
+def test_a_pair_is_first_expected_to_be_off_by_an_even_cell():
+    assert plan.first_signal(1000.0, 50) == pytest.approx(1 / 20**2)
+    assert math.isfinite(plan.first_signal(1.0, 10**6))
+
+
+@pytest.mark.parametrize(
+    "call, named",
+    [
+        (lambda: plan.stakes((2, 2, 2), {(0, 1, 2): 1.0}), "one or two sorted positions"),
+        (lambda: plan.stakes((2, 2), {(0, 1): -1.0}), r"weight of \(0, 1\) must be in .1e-100, 1e100., got -1"),
+        (lambda: plan.stakes((2, 0), {(0,): 1.0}), r"sizes must be in \[1, inf\), got 0"),
+        (lambda: plan.stakes((2, 2), {(0,): 1.0}, math.nan), "singles must be in .0, 1e100., got nan"),
+        (lambda: plan.water_filling([1.0], [0.0], [0.0], [0.0], 1.0), "prices must be in .1e-100, 1e100., got 0"),
+        (lambda: plan.water_filling([1.0], [1.0], [0.0], [0.0], 0.0), "budget must be in .0, 1e100., got 0"),
+        (
+            lambda: plan.water_filling([1.0], [1.0, 1.0], [0.0], [0.0], 1.0),
+            r"one shape \(m,\), m >= 1, got \(1,\), \(2,\)",
+        ),
+        (lambda: plan.first_signal(0.5, 4), r"records must be in \[1, inf\), got 0.5"),
+    ],
+)
+def test_bad_input_is_refused(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()
