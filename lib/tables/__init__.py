@@ -12,6 +12,7 @@ from .plan import (
     PRINTED,  # the plan of the paper, as printed
     Plan,  # what AIM measures first, how it chooses, and when it lowers the noise
 )
+from .record_moving import moved  # synthetic records, moved until their pair counts meet targets
 from .table import (
     Domain,  # attributes and how many values each has
     Table,  # records of a domain, as codes

@@ -1,0 +1,156 @@
+"""`record_moving`: the distance by a fresh count, what moves and what stays, and AIM's records closer to its model."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from lib.tables import Domain, Table, aim, moved
+from lib.tables import record_moving as moving
+
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
+PAIRS = list(itertools.combinations(DOMAIN.attributes, 2))
+
+
+def independent(n=3000, seed=0):
+    rng = np.random.default_rng(seed)
+    return Table(np.stack([rng.integers(0, size, n) for size in DOMAIN.sizes], axis=1), DOMAIN)
+
+
+def dependent(n=3000, seed=1):
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 60, n)
+    columns = [np.where(rng.random(n) < 0.7, hidden * size // 60, rng.integers(0, size, n)) for size in DOMAIN.sizes]
+    return Table(np.stack(columns, axis=1), DOMAIN)
+
+
+def targets(table=None, noise=0.0):
+    """The counts of `table`, by default dependent ones, with noise that leaves the number of records as it is."""
+    table, rng, found = table or dependent(), np.random.default_rng(2), {}
+    for pair in PAIRS:
+        extra = rng.normal(0, 1, DOMAIN.shape(pair))
+        found[pair] = table.marginal(pair) + noise * (extra - extra.mean())
+    return found
+
+
+def distance(table, wanted, weights=None, singles=0.0):
+    """F of the module's text, counted anew."""
+    weights = weights or dict.fromkeys(wanted, 1.0)
+    found = sum(w * ((table.marginal(pair) - wanted[pair]) ** 2).sum() for pair, w in weights.items())
+    one = singles * np.mean(list(weights.values()))
+    for name in {name for pair in wanted for name in pair}:
+        margins = [np.asarray(t).sum(axis=1 - pair.index(name)) for pair, t in wanted.items() if name in pair]
+        found += one * ((table.marginal((name,)) - np.mean(margins, axis=0)) ** 2).sum()
+    return found
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_every_move_lowers_the_distance_and_the_state_stays_true(weighted):
+    """With targets for some pairs only, one of them the other way round, and noisy: each sum is compared with a new count."""
+    table, rng = independent(), np.random.default_rng(3)
+    wanted = {pair: t for pair, t in targets(noise=20.0).items() if pair != ("b", "c")}
+    wanted["d", "a"] = wanted.pop(("a", "d")).T
+    weights = {pair: 1.0 + 3 * place * weighted for place, pair in enumerate(wanted)}
+    state = moving._State(table, moving._pairs(table, wanted, weights), 2.5)
+    last = state.distance
+    assert last == pytest.approx(distance(table, wanted, weights, 2.5))
+    for v in [0, 1, 2, 3] * 6:
+        state.shuffle(rng)
+        state.move(v, rng)
+        assert state.distance <= last
+        last = state.distance
+        assert last == pytest.approx(distance(Table(state.records, DOMAIN), wanted, weights, 2.5))
+        for u, others in state.others.items():
+            fresh = [state._counts(state.records, w, u) - np.asarray(wanted.get((names := tuple(DOMAIN.attributes[x] for x in (w, u))), wanted.get(names[::-1], np.zeros((0, 0))).T))
+                     for w in others]  # fmt: skip
+            assert np.allclose(np.concatenate(fresh), state.residuals[u])
+    assert last < 0.2 * distance(table, wanted, weights, 2.5)
+
+
+def test_pairs_come_close_to_targets_that_records_can_meet():
+    """From a fifth of all records off to a few of them: a tenth of a sweep moves at once, and the last moves are of single records."""
+    table, wanted = independent(), targets()
+    for singles in (0.0, 10.0):
+        found = moved(table, wanted, rng=np.random.default_rng(4), singles=singles)
+        assert distance(found, wanted) < 1e-3 * distance(table, wanted)
+        assert len(found) == len(table) and found.domain == DOMAIN
+
+
+def test_records_that_meet_their_targets_stay_where_they_are():
+    table = dependent()
+    assert np.array_equal(moved(table, targets(), rng=np.random.default_rng(5)).records, table.records)
+
+
+def test_what_no_target_asks_for_stays():
+    table = independent()
+    found = moved(table, {("a", "b"): dependent().marginal(("a", "b"))}, rng=np.random.default_rng(6))
+    assert np.array_equal(found.records[:, 2:], table.records[:, 2:])
+    assert not np.array_equal(found.records[:, :2], table.records[:, :2])
+
+
+def test_the_same_seed_gives_the_same_records_and_the_table_stays():
+    table, before = independent(), independent().records
+    one, two, other = (moved(table, targets(noise=9.0), rng=np.random.default_rng(seed)).records for seed in (7, 7, 8))
+    assert np.array_equal(one, two) and not np.array_equal(one, other) and np.array_equal(table.records, before)
+
+
+def test_single_attributes_gain_from_their_own_term():
+    """Where the pairs' targets disagree by noise: the distance of the single attributes from their mean targets."""
+    wanted = targets(noise=15.0)
+
+    def singles(found):
+        return distance(found, wanted, singles=1.0) - distance(found, wanted)
+
+    without, with_term = (
+        moved(independent(), wanted, rng=np.random.default_rng(9), singles=one) for one in (0.0, 100.0)
+    )
+    assert singles(with_term) < 0.5 * singles(without)
+
+
+def test_a_heavier_pair_comes_closer():
+    wanted, pair = targets(noise=40.0), ("a", "b")
+    even, heavy = (
+        moved(
+            independent(),
+            wanted,
+            rng=np.random.default_rng(10),
+            singles=0.0,
+            weights={p: w if p == pair else 1.0 for p in PAIRS},
+        )
+        for w in (1.0, 50.0)
+    )
+    assert distance(heavy, {pair: wanted[pair]}) < 0.5 * distance(even, {pair: wanted[pair]})
+
+
+def test_few_records_and_values_that_never_occur():
+    table = Table(np.zeros((3, 4), dtype=int), DOMAIN)
+    found = moved(table, {("a", "d"): np.full((3, 5), 0.2)}, rng=np.random.default_rng(11))
+    assert distance(found, {("a", "d"): np.full((3, 5), 0.2)}) < distance(table, {("a", "d"): np.full((3, 5), 0.2)})
+
+
+def test_aims_records_come_closer_to_aims_model():
+    result = aim(dependent(), 5.0, 1e-6, rng=np.random.default_rng(12))
+    wanted = {pair: result.model.marginal(pair) for pair in PAIRS}
+    found = moved(result.synthetic, wanted, rng=np.random.default_rng(13))
+    assert distance(found, wanted) < 0.6 * distance(result.synthetic, wanted)
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"targets": {}}, "targets must be a mapping with one pair of attributes or more"),
+        ({"targets": {("a",): [1.0, 1.0, 1.0]}}, "targets must be for pairs of attributes, got .'a',."),
+        ({"targets": {("a", "c"): np.ones((2, 3))}}, r"targets\[\('a', 'c'\)\] must have shape \(3, 2\), got \(2, 3\)"),
+        ({"targets": {("a", "c"): np.full((3, 2), np.nan)}}, "must be in .-1e15, 1e15., got nan"),
+        ({"targets": {("a", "c"): np.ones((3, 2)), ("c", "a"): np.ones((2, 3))}}, "targets must have each pair once"),
+        ({"targets": {("a", "z"): np.ones((3, 2))}}, "attributes must be among"),
+        ({"weights": {("a", "b"): 1.0}}, "weights must be a mapping from the pairs of targets"),
+        ({"weights": dict.fromkeys(PAIRS, 0.0)}, "must be in .1e-6, 1e6., got 0"),
+        ({"singles": -1.0}, "singles must be in .0, 1e6., got -1"),
+        ({"sweeps": 0}, r"sweeps must be in \[1, inf\), got 0"),
+        ({"rng": 1}, "rng must be a numpy.random.Generator"),
+    ],
+)
+def test_bad_input_is_refused(options, named):
+    with pytest.raises(ValueError, match=named):
+        moved(**{"table": independent(20), "targets": targets(), "rng": np.random.default_rng(1)} | options)
