@@ -1,4 +1,4 @@
-"""Make synthetic data from tables of categorical records: Private-PGM, AIM, PrivBayes (`miura2025`)."""
+"""Make synthetic data from tables of categorical records: Private-PGM, AIM, PrivBayes (`miura2025`), and staged residuals."""
 
 from .adaptive_iterative import aim  # AIM: measures the marginals that its model gets most wrong
 from .bayesian_network import privbayes  # PrivBayes: a Bayesian network, then noisy conditionals
@@ -13,6 +13,7 @@ from .plan import (
     Plan,  # what AIM measures first, how it chooses, and when it lowers the noise
 )
 from .record_moving import moved  # synthetic records, moved until their pair counts meet targets
+from .residual_stages import staged_residuals  # residuals of attributes and pairs, measured in two planned stages
 from .table import (
     Domain,  # attributes and how many values each has
     Table,  # records of a domain, as codes

@@ -110,6 +110,11 @@ EXEMPT = {
     "private_networks.fill_laplace": KERNEL,
     "private_regression.minimiser": INNER,
     "reconciliation.": INNER,
+    "residual_answers.": "noisy residuals that `staged_residuals` has made",
+    "residual_plan.added": "precisions that `staged_residuals` has made",
+    "residual_plan.subsets_with_empty": INNER,
+    "residual_queries.rebuilt": INNER,
+    "residual_queries.squared_length": INNER,
     "record_sampling.": INNER,
     "synthesizer.errors": "takes what `run` returned",
     "synthesizer.measured": "takes what `run` returned",
@@ -664,6 +669,35 @@ def models():
     yield call("plan.Plan.candidates_for", on=plan.Plan(), d=5)
     yield call("plan.parts", sizes=[2, 3])
     yield call("plan.first_share", noise=0.1, d=3)
+    yield call("residual_queries.centred", table=values)
+    yield call("residual_queries.answer", counts=values, sigma=1.0, rng=RNG)
+    yield call("residual_queries.sigma_for", precision=0.5)
+    yield call(
+        "residual_queries.squared_mu", precisions={(0,): 0.5, (0, 1): 1.0}, sizes=domain.sizes, neighbours="bounded"
+    )
+    yield call("residual_plan.stakes", sizes=domain.sizes, weights={(0, 1): 1.0, (1, 2): 2.0}, singles=1.0)
+    yield call(
+        "residual_plan.water_filling",
+        stakes=[1.0, 2.0],
+        prices=[0.5, 1.0],
+        inverse_signals=[0.1, 0.0],
+        known=[0.0, 0.3],
+        budget=2.0,
+    )
+    yield call("residual_plan.first_signal", records=100.0, cells=6)
+    yield call("residual_stages.pair_weights", domain=domain, workload=2)
+    yield call("residual_stages.staged_residuals", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, neighbours="unbounded", total=4, records=5,
+               max_cells=100, spare=("records", "total", "epsilon"))  # fmt: skip
+    yield call(
+        "record_moving.moved",
+        table=table,
+        targets={("a", "b"): values},
+        rng=RNG,
+        weights={("a", "b"): 1.0},
+        singles=1.0,
+        sweeps=2,
+        spare=("sweeps",),
+    )
     yield call("bayesian_network.privbayes", table=table, epsilon=1.0, rng=RNG, parents=1)
     yield call("bayesian_network.dependence", counts=np.array([[1, 2], [3, 4]]))
 

@@ -1,0 +1,239 @@
+"""Staged residuals: synthetic records from residual queries in two stages, without an exponential mechanism.
+
+1. One per cent of the budget goes to the number of records, unless that number is public.
+2. Two stages, with 40 and 60 % of the rest, ask for residuals of single attributes and pairs (`residual_queries`). Each
+   divides its budget among them by reverse water-filling (`residual_plan`). The first expects every pair to be off by as
+   much as an even cell contains. The second knows from the first how far each pair stands out: from independence if the
+   first model has room for the pair, and otherwise from that model.
+3. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
+   (`residual_answers`, `last_fit`).
+4. The other pairs get targets: the model's counts, moved towards the answers as far as these stand out.
+5. Records are drawn from the model, and then moved towards all targets (`record_moving`).
+
+Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed before the run (`residual_queries`), though
+what a stage asks for depends on earlier answers. Together they are mu-GDP with mu^2 the sum of the squares (Dong, Roth,
+Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism with (epsilon, delta) (Balle and Wang 2018).
+Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this mu, so the
+accounting loses nothing but rounding. For bounded neighbours the mu of a stage is the bound in `residual_queries`.
+
+The mechanism is ours. It draws on ResidualPlanner (Xiao, He, Zhang, Kifer 2023, arXiv 2305.08175), which fixes all
+precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuilds marginals from residuals, AIM
+(McKenna et al. 2022) for the model, and PrivSyn (Zhang et al. 2021) for moving records.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from .. import accounting
+from ..mechanisms.noise import generator
+from ..mechanisms.sensitivity import NEIGHBOURS
+from ..numerics import checks
+from . import last_fit, residual_plan
+from .counting import Counted, Counts, Workload
+from .graphical_model import GraphicalModel
+from .record_moving import moved
+from .residual_answers import Answers, targets
+from .residual_queries import Effect, answer, sigma_for, squared_mu
+from .table import Domain, Table
+
+TOTAL = Fraction(1, 100)  # of mu^2, for the number of records
+STAGES = (Fraction(2, 5), Fraction(3, 5))  # of the rest
+MAX_CELLS = 300_000
+_EARLY_CELLS = 50_000  # of the models between stages
+_MOST_MEASURED = 2**24  # cells of all pairs that may be measured
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One stage of a run.
+
+    sigmas : for each set of attributes asked for, the standard deviation of the noise in a cell before centring
+    answers : for each of them, the noisy residual, an array with an axis for each attribute
+    squared_mu : mu^2 of the stage, rounded up
+    """
+
+    sigmas: dict[tuple[str, ...], float]
+    answers: dict[tuple[str, ...], np.ndarray]
+    squared_mu: float
+
+
+@dataclass(frozen=True)
+class StagedResult:
+    """The result of a run.
+
+    synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
+    targets : the counts of pairs that they were moved to, for as many records as the model has
+    stages : the number of records first, unless it is public; total : the public number of records, else None
+    mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent
+    """
+
+    synthetic: Table
+    model: GraphicalModel
+    targets: dict[tuple[str, ...], np.ndarray]
+    stages: tuple[Stage, ...]
+    total: int | None
+    mu: float
+    mu_used: float
+
+
+def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *, rng: np.random.Generator,
+                     neighbours: str = "unbounded", total: int | None = None, records: int | None = None,
+                     max_cells: int = MAX_CELLS) -> StagedResult:  # fmt: skip
+    """Return a `StagedResult` of synthetic records, which satisfies (epsilon, delta)-DP for `neighbours`.
+
+    table : a `Table`, or another object with a domain and counts
+    epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
+    workload : the marginals to preserve: 2 for all pairs, 1 for all single attributes, a collection of sets of one or
+        two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
+    rng : the noise is drawn in floating point, for study: anyone who knows the seed can remove it
+    neighbours : "unbounded" or "bounded"; in the second case the number of records is public
+    total : the number of records, [1, inf), if it is public under unbounded neighbours too; the guarantee is then for
+        what else the records say
+    records : number of records to synthesize, by default the model's total (`GraphicalModel.synthesize`)
+    max_cells : largest number of cells of the model's junction tree, at least the sum of the attributes' sizes
+
+    Attributes outside the workload are uniform in the result. If the pairs have more than 2^24 cells together, the
+    largest are left out, whatever the records. Raises ``ValueError`` for values outside these ranges, larger sets in the
+    workload, and attributes that the table lacks.
+
+    >>> import numpy as np
+    >>> from lib.tables import Domain, Table, staged_residuals
+    >>> rng = np.random.default_rng(0)
+    >>> table = Table(rng.integers(0, 2, (1000, 3)), Domain({"a": 2, "b": 2, "c": 2}))
+    >>> result = staged_residuals(table, epsilon=1.0, delta=1e-6, rng=rng)
+    >>> print(result.synthetic.domain.attributes, len(result.stages), result.mu_used <= result.mu)
+    ('a', 'b', 'c') 3 True
+    """
+    epsilon, delta = checks.number("epsilon", epsilon, "[1e-6, 1e6]"), checks.number("delta", delta, "[1e-300, 1)")
+    rng = generator(rng)
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    if total is not None:
+        total = checks.whole("total", total, "[1, inf)")
+    if neighbours == "bounded":
+        if not len(table) or total not in (None, len(table)):
+            raise ValueError(f"total must be the number of records under bounded neighbours, {len(table)}, got {total}")
+        total = len(table)
+    max_cells = checks.whole("max_cells", max_cells, f"[{sum(table.domain.sizes)}, inf)")
+    if records is not None:
+        records = checks.whole("records", records, "[1, inf)")
+    sigma = float(accounting.gaussian_sigma(epsilon, delta))
+    run = _Run(table, pair_weights(table.domain, workload), neighbours, total, rng)
+    budget = 1 / Fraction(sigma) ** 2
+    if total is None:
+        run.ask({(): _below(budget * TOTAL)})
+        budget *= 1 - TOTAL
+    for number, share in enumerate(STAGES):
+        run.stage(_below(budget * share))
+        model, inside = run.fit(max_cells if number == len(STAGES) - 1 else min(max_cells, _EARLY_CELLS))
+        if number < len(STAGES) - 1:
+            run.look(model, inside)
+    aims = targets(run.answers, model, run.pairs, inside)
+    names = {pair: tuple(table.domain.attributes[v] for v in pair) for pair in aims}
+    synthetic = model.synthesize(records, rng=rng)
+    if aims:
+        scale = len(synthetic) / model.total
+        weights = {names[pair]: run.weights[pair] for pair in aims}
+        synthetic = moved(
+            synthetic, {names[pair]: scale * counts for pair, counts in aims.items()}, weights=weights, rng=rng
+        )
+    spent = Fraction(0)
+    for each in run.stages:
+        spent += Fraction(each.squared_mu)
+    named = {names[pair]: counts for pair, counts in aims.items()}
+    return StagedResult(synthetic, model, named, tuple(run.stages), total, 1 / sigma, math.sqrt(spent))
+
+
+def pair_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
+    """Return the workload's sets, as sorted positions in the `domain`, with their weights over the mean weight.
+
+    workload : as for `staged_residuals`
+    """
+    if isinstance(workload, Mapping):
+        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")
+                   for names, c in workload.items()}  # fmt: skip
+    else:
+        if isinstance(workload, (int, np.integer)):
+            k = checks.whole("workload", workload, f"[1, {min(len(domain), 2)}]")
+            workload = itertools.combinations(domain.attributes, k)
+        weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
+    weights.pop((), None)
+    larger = next((clique for clique in weights if len(clique) > 2), None)
+    if larger is not None:
+        raise ValueError(f"workload must contain sets of one or two attributes, got one of {len(larger)}")
+    if not weights:
+        raise ValueError("workload must contain a non-empty set of attributes")
+    mean = max(weights.values())  # relative to the largest first, so that the sum cannot overflow
+    mean *= math.fsum(weight / mean for weight in weights.values()) / len(weights)
+    return {clique: min(max(weight / mean, 1e-6), 1e6) for clique, weight in sorted(weights.items())}
+
+
+def _below(exact: Fraction) -> float:
+    """Return a float of at most `exact`."""
+    found = float(exact)
+    return found if found <= exact else math.nextafter(found, 0.0)
+
+
+class _Run:
+    """The state of a run: what was answered, and how much each residual is expected to differ from what is known."""
+
+    def __init__(self, table, weights, neighbours, total, rng) -> None:
+        self.domain, self.neighbours, self.rng = table.domain, neighbours, rng
+        sizes, cells = table.domain.sizes, 0
+        self.weights = dict(weights)
+        for pair in sorted((clique for clique in weights if len(clique) == 2), key=self._cells):
+            cells += self._cells(pair)
+            if cells > _MOST_MEASURED:
+                weight = self.weights.pop(pair)
+                for v in pair:
+                    self.weights.setdefault((v,), weight)
+        self.pairs = [clique for clique in self.weights if len(clique) == 2]
+        self.stakes = residual_plan.stakes(sizes, self.weights)
+        if total is not None:
+            self.stakes.pop(())
+        self.answers = Answers(sizes, total)
+        self.counts = Counts(table, [self._named(effect) for effect in self.stakes])
+        self.signals: dict[Effect, float] = {}
+        self.stages: list[Stage] = []
+
+    def _cells(self, effect) -> int:
+        return math.prod(self.domain.sizes[v] for v in effect)
+
+    def _named(self, effect) -> tuple[str, ...]:
+        return tuple(self.domain.attributes[v] for v in effect)
+
+    def stage(self, budget) -> None:
+        """Plan and run a stage of mu^2 = `budget`. Single attributes and the total have no signal to stand out from."""
+        first = {e: residual_plan.first_signal(self.answers.total, self._cells(e)) for e in self.stakes if len(e) == 2}
+        known = {effect: self.answers.precision(effect) for effect in self.stakes}
+        if self.stakes:
+            sizes = self.domain.sizes
+            self.ask(residual_plan.added(self.stakes, sizes, first | self.signals, known, budget, self.neighbours))
+
+    def ask(self, precisions) -> None:
+        """Answer residuals with noise of the variances 1/`precisions` or slightly more."""
+        sigmas = {effect: sigma_for(precision) for effect, precision in precisions.items()}
+        found = {}
+        for effect, sigma in sigmas.items():
+            found[effect] = answer(self.counts(self._named(effect)), sigma, rng=self.rng)
+            self.answers.record(effect, found[effect], sigma**-2)
+        named = ({self._named(effect): each for effect, each in values.items()} for values in (sigmas, found))
+        self.stages.append(Stage(*named, squared_mu(precisions, self.domain.sizes, self.neighbours)))
+
+    def look(self, model, inside) -> None:
+        """Learn the signals of pairs for the next stage."""
+        for pair in self.answers.pairs():
+            expected = self.answers.even(pair) if pair in inside else model.counts(pair)
+            self.signals[pair] = 1 / self.answers.signal(pair, expected)
+
+    def fit(self, limit):
+        """Return the model of at most `limit` cells, and the set of its pairs."""
+        cliques = self.answers.standing_out(limit)
+        model = last_fit.fit(self.domain, self.answers.within(cliques), 1.0, "adaptive")
+        return model, {clique for clique in cliques if len(clique) == 2}

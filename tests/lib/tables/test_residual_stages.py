@@ -1,0 +1,318 @@
+"""`residual_stages`: what is read of the records, the budget, the targets, and synthetic records like the real ones."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from lib import accounting
+from lib.tables import Domain, Table, residual_stages, staged_residuals
+from lib.tables.graphical_model import GraphicalModel
+from lib.tables.residual_answers import Answers, simplex_projection, targets
+from lib.tables.residual_queries import centred
+
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5, "e": 1})
+PAIRS = list(itertools.combinations(DOMAIN.attributes, 2))
+
+
+def dependent(n=2000, seed=1, domain=DOMAIN):
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 60, n)
+    columns = [np.where(rng.random(n) < 0.7, hidden * size // 60, rng.integers(0, size, n)) for size in domain.sizes]
+    return Table(np.stack(columns, axis=1), domain)
+
+
+TABLE = dependent()
+
+
+class Heard:
+    """In place of the noisy answers: notes the exact counts and the noise, and gives the answers of a first run again."""
+
+    def __init__(self, monkeypatch):
+        self.asked, self.given, self.again = [], [], None
+        self._answer = residual_stages.answer
+        monkeypatch.setattr(residual_stages, "answer", self)
+
+    def __call__(self, counts, sigma, *, rng):
+        fresh = self._answer(counts, sigma, rng=rng)
+        self.asked.append((counts, sigma))
+        self.given.append(fresh if self.again is None else self.again.pop(0))
+        return self.given[-1]
+
+    def replay(self):
+        """Return what was asked, and prepare to give the same answers to another table."""
+        asked, self.asked, self.again, self.given = self.asked, [], list(self.given), []
+        return asked
+
+
+def apart(one, other) -> float:
+    """The squared distance of what two runs read, in units of its noise."""
+    assert [sigma for _, sigma in one] == [sigma for _, sigma in other]
+    return math.fsum(((centred(a) - centred(b)) ** 2).sum() / sigma**2 for (a, sigma), (b, _) in zip(one, other))
+
+
+class CountsOnly:
+    """A table that gives its counts and nothing else, as a `lib.release.Counter` does."""
+
+    def __init__(self, table):
+        self.domain, self.marginal, self._n = table.domain, table.marginal, len(table)
+
+    def __len__(self):
+        return self._n
+
+
+@pytest.mark.parametrize("total", [None, 1990])
+def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_stated_cost(total, monkeypatch):
+    """So everything but the answers is post-processing, and mu is not only a bound: it is the distance for any record."""
+    heard = Heard(monkeypatch)
+    first = staged_residuals(CountsOnly(TABLE), 1.0, 1e-6, rng=np.random.default_rng(2), total=total)
+    answers = list(heard.given)
+    asked = heard.replay()
+    for gone in (0, 7, 1234):
+        heard.again = list(answers)
+        heard.asked = []
+        without = Table(np.delete(TABLE.records, gone, axis=0), DOMAIN)
+        again = staged_residuals(CountsOnly(without), 1.0, 1e-6, rng=np.random.default_rng(2), total=total)
+        assert np.array_equal(again.synthetic.records, first.synthetic.records)
+        assert apart(asked, heard.asked) == pytest.approx(first.mu_used**2, rel=1e-9)
+        assert first.mu * (1 - 1e-9) <= first.mu_used <= first.mu * (1 + 1e-15)
+
+
+def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
+    heard = Heard(monkeypatch)
+    first = staged_residuals(TABLE, 1.0, 1e-6, rng=np.random.default_rng(3), neighbours="bounded")
+    answers, worst = list(heard.given), 0.0
+    asked = heard.replay()
+    for values in ([0, 0, 0, 0, 0], [2, 3, 1, 4, 0], [1, 2, 1, 1, 0], [TABLE.records[5, 0], 0, 1, 4, 0]):
+        heard.again, heard.asked = list(answers), []
+        records = TABLE.records
+        records[5] = values
+        again = staged_residuals(Table(records, DOMAIN), 1.0, 1e-6, rng=np.random.default_rng(3), neighbours="bounded")
+        assert np.array_equal(again.synthetic.records, first.synthetic.records)
+        worst = max(worst, apart(asked, heard.asked))
+    assert 0.5 * first.mu**2 < worst <= first.mu_used**2 * (1 + 1e-12) and first.mu_used <= first.mu
+
+
+@pytest.mark.parametrize("sizes", [[3] * 100, [1000, 800, 2, 30]], ids=["100 attributes", "1000 values"])
+def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
+    """The stages alone: neither a model nor records."""
+    domain = Domain({f"a{v}": size for v, size in enumerate(sizes)})
+    table, heard = dependent(60, domain=domain), Heard(monkeypatch)
+    asked = []
+    for records in (table.records, table.records[:-1]):
+        weights = residual_stages.pair_weights(domain, 2)
+        run = residual_stages._Run(Table(records, domain), weights, "unbounded", None, np.random.default_rng(4))
+        run.ask({(): 0.5})
+        run.stage(2.0)
+        asked = asked or heard.replay()
+    assert apart(asked, heard.asked) == pytest.approx(math.fsum(stage.squared_mu for stage in run.stages), rel=1e-9)
+    assert math.fsum(stage.squared_mu for stage in run.stages) == pytest.approx(2.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+@pytest.mark.parametrize("epsilon", [1e-3, 1.0, 50.0])
+def test_the_budget_is_that_of_one_gaussian_mechanism(epsilon, neighbours):
+    result = staged_residuals(TABLE, epsilon, 1e-7, rng=np.random.default_rng(5), neighbours=neighbours)
+    assert result.mu == 1 / accounting.gaussian_sigma(epsilon, 1e-7)
+    assert accounting.gaussian_delta(1 / result.mu_used, epsilon) <= 1e-7 * (1 + 1e-9)
+    assert result.mu * (1 - 1e-6) <= result.mu_used
+    spent = sum(Fraction(stage.squared_mu) for stage in result.stages)
+    assert spent <= 1 / Fraction(float(accounting.gaussian_sigma(epsilon, 1e-7))) ** 2
+    parts = [stage.squared_mu / result.mu**2 for stage in result.stages]
+    assert parts == pytest.approx([0.01, 0.396, 0.594] if neighbours == "unbounded" else [0.4, 0.6])
+    for stage in result.stages:  # the noise that was drawn, by fractions
+        cost = sum(
+            math.prod(1 - Fraction(1, n) for n in DOMAIN.shape(names)) / Fraction(sigma) ** 2
+            for names, sigma in stage.sigmas.items()
+        )
+        assert neighbours == "bounded" or Fraction(stage.squared_mu) * (1 - Fraction(1, 10**12)) <= cost <= Fraction(
+            stage.squared_mu
+        )
+
+
+def test_the_same_seed_gives_the_same_digits():
+    one, two, other = (staged_residuals(TABLE, 1.0, 1e-6, rng=np.random.default_rng(seed)) for seed in (6, 6, 7))
+    assert np.array_equal(one.synthetic.records, two.synthetic.records)
+    assert all(np.array_equal(one.targets[pair], two.targets[pair]) for pair in one.targets)
+    assert not np.array_equal(one.synthetic.records, other.synthetic.records)
+
+
+def test_records_are_like_the_real_ones_with_much_budget():
+    result = staged_residuals(TABLE, 200.0, 1e-6, rng=np.random.default_rng(8))
+    for pair in PAIRS:
+        assert np.abs(result.synthetic.marginal(pair) - TABLE.marginal(pair)).sum() < 0.02 * len(TABLE)
+
+
+def test_a_pair_outside_the_tree_is_not_lost():
+    """With room for single attributes only, the model knows no pair, but the records do."""
+    result = staged_residuals(TABLE, 50.0, 1e-6, rng=np.random.default_rng(9), max_cells=15)
+    assert all(len(clique) == 1 for clique in result.model.cliques)
+    for pair in PAIRS:
+        off, before = (
+            np.abs(found.marginal(pair) - TABLE.marginal(pair)).sum() for found in (result.synthetic, result.model)
+        )
+        assert off < 0.05 * len(TABLE) and (before > 0.15 * len(TABLE) or "e" in pair)
+
+
+def test_the_second_stage_asks_for_what_stood_out():
+    """Only a and d depend on each other: the pair gets more precision than a pair of the same sizes that does not."""
+    domain, rng = Domain({"a": 6, "b": 6, "c": 6}), np.random.default_rng(10)
+    records = rng.integers(0, 6, (3000, 3))
+    records[:, 1] = np.where(rng.random(3000) < 0.8, records[:, 0], records[:, 1])
+    result = staged_residuals(Table(records, domain), 0.3, 1e-6, rng=rng)
+    first, second = (stage.sigmas for stage in result.stages[1:])
+    assert first["a", "b"] == first["b", "c"]
+    assert second["a", "b"] < 0.8 * second.get(("b", "c"), math.inf)
+
+
+def test_workloads_weights_and_options():
+    run = lambda workload, **more: staged_residuals(TABLE, 1.0, 1e-6, workload, rng=np.random.default_rng(11), **more)  # noqa: E731
+    found = run([("b", "a"), ("c",)])
+    assert set(found.targets) == {("a", "b")}
+    assert set(found.stages[1].sigmas) <= {(), ("a",), ("b",), ("c",), ("a", "b")}
+    counts = found.model.marginal(("d",))
+    assert np.allclose(counts, counts.mean())
+    heavy, light = (run({("a", "b"): 1.0, ("c", "d"): w}).stages[1].sigmas["c", "d"] for w in (50.0, 0.02))
+    assert heavy < 0.5 * light
+    assert run(1).targets == {} and len(run(1, records=77).synthetic) == 77
+    public = run(2, total=1500)
+    assert public.total == 1500 and len(public.stages) == 2 and public.model.total == 1500 == len(public.synthetic)
+    bounded = run(2, neighbours="bounded")
+    assert bounded.total == len(bounded.synthetic) == len(TABLE)
+
+
+def test_weights_are_relative_to_their_mean():
+    weights = residual_stages.pair_weights(DOMAIN, {("a", "b"): 3e99, ("c", "a"): 1e99})
+    assert weights == {(0, 1): pytest.approx(1.5), (0, 2): pytest.approx(0.5)}
+
+
+def test_attributes_of_one_value_alone():
+    domain = Domain({"a": 1, "b": 1})
+    table = Table(np.zeros((9, 2), dtype=int), domain)
+    for neighbours in ("unbounded", "bounded"):
+        result = staged_residuals(table, 1.0, 1e-6, rng=np.random.default_rng(12), neighbours=neighbours)
+        assert result.synthetic.records.max() == 0 and result.mu_used <= result.mu
+
+
+def test_pairs_with_too_many_cells_are_left_out_by_size(monkeypatch):
+    monkeypatch.setattr(residual_stages, "_MOST_MEASURED", 30)
+    run = residual_stages._Run(TABLE, residual_stages.pair_weights(DOMAIN, 2), "unbounded", None, None)
+    assert sum(math.prod(DOMAIN.sizes[v] for v in pair) for pair in run.pairs) <= 30
+    assert {v for effect in run.stakes for v in effect} == {0, 1, 2, 3}
+
+
+# ---- answers, and targets
+
+
+def answers(precision=1e-4, total=2000.0, noise=0.0, table=TABLE):
+    found, rng = Answers(DOMAIN.sizes, total), np.random.default_rng(13)
+    for k in (1, 2):
+        for effect in itertools.combinations(range(4), k):
+            counts = table.marginal([DOMAIN.attributes[v] for v in effect])
+            found.record(effect, centred(counts + noise * rng.normal(size=counts.shape)), precision)
+    return found
+
+
+def model(total=2000.0):
+    shares = np.array([0.5, 0.3, 0.2])
+    return GraphicalModel(DOMAIN, {("a",): np.log(shares), ("b",): np.log([0.4, 0.3, 0.2, 0.1])}, total)
+
+
+def test_a_target_is_the_models_where_an_answer_does_not_stand_out():
+    weak = targets(answers(1e-12), model(), [(0, 1), (0, 2)], ())
+    assert all(np.array_equal(counts, model().counts(pair)) for pair, counts in weak.items())
+    inside = targets(answers(1e6), model(), [(0, 1)], {(0, 1)})
+    assert np.array_equal(inside[0, 1], model().counts((0, 1)))
+
+
+def test_a_target_is_shrunk_by_its_strength():
+    """By hand, for a small distance, so that no count is cut at 0 and the margins stay the model's."""
+    known, away = Answers(DOMAIN.sizes, 2000.0), np.outer([1.0, -1.0, 0.0], [1.0, 0.0, -1.0, 0.0])
+    counts = model().counts((0, 1))
+    known.record((0, 1), centred(counts) + 30.0 * away, 0.005)
+    strength = 0.005 * 30**2 * 4 / (2 * 3)
+    assert strength == 3.0
+    assert np.allclose(targets(known, model(), [(0, 1)], ())[0, 1], counts + (1 - 1 / strength) * 30 * away)
+
+
+def test_targets_are_counts_with_the_models_margins():
+    for precision, noise in ((1.0, 1.0), (1e-4, 100.0)):
+        for pair, counts in targets(answers(precision, noise=noise), model(), [(0, 1), (1, 3), (0, 3)], ()).items():
+            wanted = model().counts(pair)
+            assert counts.min() >= 0 and counts.sum() == pytest.approx(2000)
+            assert np.allclose(counts.sum(axis=0), wanted.sum(axis=0), rtol=1e-2, atol=1)
+            assert not np.allclose(counts, wanted, rtol=0.01)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_projection_is_the_nearest_point(seed):
+    """By the conditions of Karush, Kuhn and Tucker: the same amount is taken from all entries above 0, and more from none."""
+    table = np.random.default_rng(seed).normal(1, 3, (3, 4))
+    found = simplex_projection(table, 10.0)
+    assert found.min() == 0 and found.sum() == pytest.approx(10)
+    taken = table - found
+    above = taken[found > 0]
+    assert np.ptp(above) < 1e-12 and taken.max() <= above.max() + 1e-12
+
+
+def test_a_signal_is_the_squared_distance_less_the_noise():
+    """The mean of 4000 estimates, for a true distance of 9 per degree of freedom under noise of variance 4."""
+    rng, away, found = np.random.default_rng(14), centred(np.random.default_rng(15).normal(size=(3, 4))), []
+    away *= math.sqrt(9 * 6 / (away**2).sum())
+    for _ in range(4000):
+        known = Answers((3, 4))
+        known.record((0, 1), centred(away + rng.normal(0, 2, (3, 4))), 1 / 4)
+        found.append(known.signal((0, 1), np.zeros((3, 4))))
+    assert np.mean(found) == pytest.approx(9, abs=5 * np.std(found) / math.sqrt(4000))
+    none = Answers((3, 4))
+    none.record((0, 1), np.zeros((3, 4)), 1 / 4)
+    assert 0 < none.signal((0, 1), np.zeros((3, 4))) < 1
+
+
+def test_pairs_that_stand_out_fill_the_tree_and_no_more():
+    known = answers(1.0, noise=0.5)
+    everything = known.standing_out(10**6)
+    assert everything[:4] == [(0,), (1,), (2,), (3,)] and len(everything) == 10
+    for limit in (15, 30, 60):
+        found = known.standing_out(limit)
+        assert found[:4] == everything[:4]
+        cliques = [tuple(DOMAIN.attributes[v] for v in clique) for clique in found]
+        assert GraphicalModel(DOMAIN, {names: np.zeros(DOMAIN.shape(names)) for names in cliques}).size <= limit
+    assert known.standing_out(30)[4:] and not known.standing_out(15)[4:]
+    assert answers(1e-9).standing_out(10**6) == everything[:4]  # nothing exceeds its noise
+
+
+def test_answers_for_one_residual_are_averaged_by_precision():
+    known = Answers((2, 2))
+    known.record((0,), np.array([1.0, -1.0]), 3.0)
+    known.record((0,), np.array([5.0, -5.0]), 1.0)
+    assert known.precision((0,)) == 4.0 and known.precision((1,)) == 0.0
+    assert known.deviations() == {(0,): 0.5} and known.strengths()[0,] == pytest.approx(4 * (2 * 2**2))
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"epsilon": 0.0}, r"epsilon must be in \[1e-6, 1e6\], got 0"),
+        ({"delta": 1.0}, r"delta must be in \[1e-300, 1\), got 1"),
+        ({"rng": None}, "rng must be a numpy.random.Generator"),
+        ({"neighbours": "near"}, "neighbours must be one of 'unbounded', 'bounded', got 'near'"),
+        ({"workload": 3}, r"workload must be in \[1, 2\], got 3"),
+        ({"workload": [("a", "b", "c")]}, "workload must contain sets of one or two attributes, got one of 3"),
+        ({"workload": []}, "workload must contain a non-empty set"),
+        ({"workload": {("a", "b"): 0.0}}, "workload weight must be in .1e-100, 1e100., got 0"),
+        ({"workload": [("a", "z")]}, "attributes must be among"),
+        ({"total": 0}, r"total must be in \[1, inf\), got 0"),
+        (
+            {"total": 5, "neighbours": "bounded"},
+            "total must be the number of records under bounded neighbours, 2000, got 5",
+        ),
+        ({"records": 0}, r"records must be in \[1, inf\), got 0"),
+        ({"max_cells": 14}, r"max_cells must be in \[15, inf\), got 14"),
+    ],
+)
+def test_bad_input_is_refused(options, named):
+    with pytest.raises(ValueError, match=named):
+        staged_residuals(**{"table": TABLE, "epsilon": 1.0, "delta": 1e-6, "rng": np.random.default_rng(1)} | options)
