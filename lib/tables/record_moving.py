@@ -28,12 +28,12 @@ from ..mechanisms.noise import generator
 from ..numerics import checks, in_order
 from .table import Table
 
-SINGLES = 10.0  # weight of a single attribute in F, in units of the mean weight of a pair
+SINGLES = 3.0  # weight of a single attribute in F, in units of the mean weight of a pair
 SWEEPS = 60
 _PART, _FEWEST = 0.1, 200  # of the records that may move at once
 _ROUNDS = 2  # random parts of the records for each attribute in a sweep
 _MOST_CELLS = 2**22  # records that may move at once, times values
-_SLOW = 1e-3  # a sweep that lowers F by less than this proportion is the last one
+_SLOW = 0.01  # a sweep that lowers F by less than this proportion is the last one
 
 
 def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np.random.Generator, weights: Mapping[Any, float] | None = None,

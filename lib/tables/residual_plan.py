@@ -41,11 +41,11 @@ _STEPS = 40  # of the search for w
 def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float = SINGLES) -> dict[Effect, float]:
     """Return s_e for the residuals of () and of all subsets of `weights` whose attributes have two values or more.
 
-    sizes : the number of values of each attribute, integers in [1, inf)
+    sizes : the number of values of each attribute, integers in [1, 1e15]
     weights : mapping from sets of one or two attributes (sorted positions) to weights in [1e-100, 1e100]
     singles : [0, 1e100], the stake of an attribute by itself, times the mean weight of the sets with the attribute
     """
-    sizes = [checks.whole("sizes", size, "[1, inf)") for size in sizes]
+    sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
     singles = checks.number("singles", singles, "[0, 1e100]")
     wanted = {clique: checks.number(f"weight of {clique}", w, "[1e-100, 1e100]") for clique, w in weights.items()}
     holding: dict[int, list[float]] = {}
@@ -163,6 +163,6 @@ def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
 def first_signal(records: float, cells: int) -> float:
     """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by as much as an even cell contains.
 
-    records : [1, inf), the noisy number of records; cells : [1, inf), the pair's number of cells
+    records : [1, inf), the noisy number of records; cells : [1, 1e100], the pair's number of cells
     """
-    return (checks.number("cells", cells, "[1, inf)") / checks.number("records", records, "[1, inf)")) ** 2
+    return (checks.number("cells", cells, "[1, 1e100]") / checks.number("records", records, "[1, inf)")) ** 2

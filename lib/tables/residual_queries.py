@@ -59,7 +59,7 @@ Effect = tuple[int, ...]  # sorted positions of at most two attributes
 
 
 def centred(table: ArrayLike) -> NDArray[np.float64]:
-    """Return the residual of `table`, a finite array of counts: the array less its means along each axis in turn.
+    """Return the residual of `table`, an array of counts in [-1e150, 1e150]: the array less its means along each axis in turn.
 
     A table without axes is a number of records, which stays as it is.
 
@@ -68,7 +68,7 @@ def centred(table: ArrayLike) -> NDArray[np.float64]:
     [[ 0.5 -0.5]
      [-0.5  0.5]]
     """
-    found = checks.real("table", table, "(-inf, inf)")
+    found = checks.real("table", table, "[-1e150, 1e150]")
     if 0 in found.shape:
         raise ValueError(f"table must not be empty, got shape {found.shape}")
     for axis in range(found.ndim):
@@ -102,7 +102,7 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
     """Return mu^2 of a stage that answers residuals with noise of the variances 1/`precisions`, rounded up.
 
     precisions : mapping from sets of at most two attributes (sorted positions in the domain) to [0, 1e150]
-    sizes : the number of values of each attribute, integers in [1, inf)
+    sizes : the number of values of each attribute, integers in [1, 1e15]
     neighbours : "unbounded", where the result is exact, or "bounded", where it is the bound of the module's text
 
     The stage is mu-GDP. Stages whose mu are fixed in advance compose to sqrt(mu_1^2 + mu_2^2 + ...)-GDP, even if the
@@ -114,7 +114,7 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
     0.6875 2.0
     """
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
-    sizes = [checks.whole("sizes", size, "[1, inf)") for size in sizes]
+    sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
     known = {}
     for effect, precision in precisions.items():
         if len(effect) > 2 or list(effect) != sorted(set(effect)) or not set(effect) <= set(range(len(sizes))):
@@ -154,9 +154,9 @@ def sigma_for(precision: float) -> float:
 def answer(counts: ArrayLike, sigma: float, *, rng: np.random.Generator) -> NDArray[np.float64]:
     """Return the residual of `counts` with centred Gaussian noise, whose standard deviation is `sigma` before centring.
 
-    counts : array with an axis for each attribute; sigma : (0, inf)
+    counts : array in [-1e150, 1e150] with an axis for each attribute; sigma : (0, 1e150]
 
     The noise is drawn in floating point, which can reveal more than the guarantee permits (`mechanisms.floating_point`).
     """
-    counts = checks.real("counts", counts, "(-inf, inf)")
-    return centred(counts + gaussian(counts.shape, checks.number("sigma", sigma, "(0, inf)"), rng=rng))
+    counts = checks.real("counts", counts, "[-1e150, 1e150]")
+    return centred(counts + gaussian(counts.shape, checks.number("sigma", sigma, "(0, 1e150]"), rng=rng))
