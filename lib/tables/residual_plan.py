@@ -1,9 +1,9 @@
 """How a stage divides its budget among residual queries: reverse water-filling.
 
 The objective is the expected squared error of the marginals that matter. A pair r with the weight w_r consists of the
-residuals of its subsets, each spread over the cells of r, so that an error per degree of freedom of t in the residual
-of e contributes w_r t dof_e / (cells of r outside e), with dof_e = prod_(v in e) (n_v - 1). The sum over all r, plus
-`SINGLES` times the same for each attribute by itself, is t times the stake s_e.
+residuals of its subsets, each spread over the cells of r. Let the residual of e have a squared error of t per degree of
+freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then it contributes w_r t dof_e / (cells of r outside e). The
+sum over all r, plus `SINGLES` times the same for each single attribute, is t times the stake s_e.
 
 Let the residual of e have the variance tau_e^2 per degree of freedom around what is expected without asking for it (its
 signal), and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the expectation in

@@ -223,8 +223,10 @@ class _Run:
         for effect, sigma in sigmas.items():
             found[effect] = answer(self.counts(self._named(effect)), sigma, rng=self.rng)
             self.answers.record(effect, found[effect], sigma**-2)
-        named = ({self._named(effect): each for effect, each in values.items()} for values in (sigmas, found))
-        self.stages.append(Stage(*named, squared_mu(precisions, self.domain.sizes, self.neighbours)))
+        cost = squared_mu(precisions, self.domain.sizes, self.neighbours)
+        names = {effect: self._named(effect) for effect in sigmas}
+        named = {names[effect]: sigma for effect, sigma in sigmas.items()}
+        self.stages.append(Stage(named, {names[effect]: values for effect, values in found.items()}, cost))
 
     def look(self, model, inside) -> None:
         """Learn the signals of pairs for the next stage."""
