@@ -17,6 +17,7 @@ further cost (post-processing). The idea of moving records towards noisy margina
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -113,10 +114,12 @@ class _State:
         self.others = {v: sorted(others) for v, others in sorted(self.others.items())}
         self.one = singles * in_order.total(weight for _, weight in pairs.values()) / len(pairs)
         self.weight = {v: np.array([pairs[min(u, v), max(u, v)][1] for u in us]) for v, us in self.others.items()}
-        self.starts, self.residuals, self.single = {}, {}, {}
+        self.starts, self.residuals, self.single, self._blocks = {}, {}, {}, {}
         for v, others in self.others.items():
             ends = np.cumsum([0, *(self.sizes[u] for u in others)])
             self.starts[v], self.residuals[v] = ends[:-1], np.empty((ends[-1], self.sizes[v]))
+            for u, start, end in zip(others, ends, ends[1:]):
+                self._blocks[v, u] = self.residuals[v][start:end]
             own = np.zeros(self.sizes[v])
             for u, part in zip(others, self._parts(v)):
                 target = pairs[u, v][0] if u < v else pairs[v, u][0].T
@@ -135,11 +138,11 @@ class _State:
 
     def _parts(self, v) -> list:
         """Return views of the residuals of v, one for each of its other attributes u, with the axes (u, v)."""
-        return [self.residuals[v][start : start + self.sizes[u]] for start, u in zip(self.starts[v], self.others[v])]
+        return [self._blocks[v, u] for u in self.others[v]]
 
-    def _counts(self, records, u, v, values=None) -> np.ndarray:
-        """Return counts with the axes (u, v) of `records`, which have `values` in place of their own v if given."""
-        cells = records[:, u] * self.sizes[v] + (records[:, v] if values is None else values)
+    def _counts(self, records, u, v) -> np.ndarray:
+        """Return the counts of `records` with the axes (u, v)."""
+        cells = records[:, u] * self.sizes[v] + records[:, v]
         return np.bincount(cells, minlength=self.sizes[u] * self.sizes[v]).reshape(self.sizes[u], self.sizes[v])
 
     def shuffle(self, rng) -> None:
@@ -161,13 +164,13 @@ class _State:
         ends = np.arange(0, cells.size + 1, cells.shape[1])
         at_others = scipy.sparse.csr_array((np.tile(weight, part), cells.ravel(), ends), (part, len(self.residuals[v])))
         slopes = at_others @ self.residuals[v] + self.one * self.single[v]
-        old, new, each = records[:, v], slopes.argmin(axis=1), np.arange(part)
+        old, new, each = records[:, v].copy(), slopes.argmin(axis=1), np.arange(part)
         promised = 2 * (slopes[each, new] - slopes[each, old] + weight.sum() + self.one)
         better = np.flatnonzero((promised < 0) & (new != old))
         better = better[np.argsort(promised[better], kind="stable")]
         better = better[: max(int(len(better) * self._share[v]), 1)]
         while better.size:
-            changes, single, change = self._changed(v, records[better], new[better])
+            pairs, single, change = self._changed(v, cells[better], old[better], new[better])
             if change <= 0.5 * promised[better].sum():
                 break
             self._share[v] /= 2
@@ -177,14 +180,16 @@ class _State:
             records[better, v] = new[better]
             self.single[v] += single
             self.distance += change
-            for u, own, beside in zip(self.others[v], changes, self._parts(v)):
-                beside += own
-                self._parts(u)[self.others[u].index(v)][:] += own.T
+            self.residuals[v] += pairs
+            for u, start in zip(self.others[v], self.starts[v]):
+                self._blocks[u, v][:] += pairs[start : start + self.sizes[u]].T
 
-    def _changed(self, v, before, values):
-        """Return the changes of the residuals and of F if the records `before` get `values` of v."""
-        changes = [self._counts(before, u, v, values) - self._counts(before, u, v) for u in self.others[v]]
-        single = np.bincount(values, minlength=self.sizes[v]) - np.bincount(before[:, v], minlength=self.sizes[v])
-        terms = [w * (own * (2 * part + own)).sum() for w, own, part in zip(self.weight[v], changes, self._parts(v))]
-        terms.append(self.one * (single * (2 * self.single[v] + single)).sum())
-        return changes, single, in_order.total(terms)
+    def _changed(self, v, rows, old, new):
+        """Return the changes of the residuals and of F if records in the `rows` of residuals get `new` values of v."""
+        size, shape = self.sizes[v], self.residuals[v].shape
+        to, of = (np.bincount((rows * size + each[:, None]).ravel(), minlength=math.prod(shape)) for each in (new, old))
+        pairs = (to - of).reshape(shape)
+        single = np.bincount(new, minlength=size) - np.bincount(old, minlength=size)
+        weights = np.repeat(self.weight[v], [self.sizes[u] for u in self.others[v]])
+        change = (weights * (pairs * (2 * self.residuals[v] + pairs)).sum(axis=1)).sum()
+        return pairs, single, change + self.one * (single * (2 * self.single[v] + single)).sum()

@@ -7,7 +7,7 @@ sum over all r, plus `SINGLES` times the same for each single attribute, is t ti
 
 Let the residual of e have the variance tau_e^2 per degree of freedom around what is expected without asking for it (its
 signal), and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the expectation in
-the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimises the sum of s_e / (1/tau_e^2 + g_e)
+the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimizes the sum of s_e / (1/tau_e^2 + g_e)
 at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before it. By the Lagrange conditions,
 
     g_e = max(k_e, sqrt(s_e / (c_e lambda)) - 1/tau_e^2),                                         (1)
@@ -78,7 +78,7 @@ def subsets_with_empty(clique: Effect) -> list[Effect]:
 def water_filling(
     stakes: ArrayLike, prices: ArrayLike, inverse_signals: ArrayLike, known: ArrayLike, budget: float
 ) -> NDArray[np.float64]:
-    """Return the precisions to add, (m,), that minimise the expected error: g_e - k_e of (1).
+    """Return the precisions to add, (m,), that minimize the expected error: g_e - k_e of (1).
 
     stakes : s_e, (0, 1e150], (m,); prices : c_e, [1e-100, 1e100], (m,); m >= 1
     inverse_signals : 1 / tau_e^2, [0, 1e150], (m,); known : k_e, [0, 1e150], (m,)
@@ -161,7 +161,7 @@ def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
 
 
 def first_signal(records: float, cells: int) -> float:
-    """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by as much as an even cell contains.
+    """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by the count of an even cell.
 
     records : [1, inf), the noisy number of records; cells : [1, 1e100], the pair's number of cells
     """

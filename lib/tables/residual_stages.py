@@ -2,8 +2,8 @@
 
 1. One per cent of the budget goes to the number of records, unless that number is public.
 2. Two stages, with 40 and 60 % of the rest, ask for residuals of single attributes and pairs (`residual_queries`). Each
-   divides its budget among them by reverse water-filling (`residual_plan`). The first expects every pair to be off by as
-   much as an even cell contains. The second knows from the first how far each pair stands out: from independence if the
+   divides its budget among them by reverse water-filling (`residual_plan`). The first expects each cell of a pair to be
+   off by the count of an even cell. The second knows from the first how far each pair stands out: from independence if the
    first model has room for the pair, and otherwise from that model.
 3. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
    (`residual_answers`, `last_fit`).
