@@ -36,6 +36,11 @@ The right side is attained if at most one q_v is negative, by two records that a
 negative, 4 C may be smaller, which bounds mu^2 because |z_e| <= |u_e(x)| + |u_e(y)|. `squared_mu` returns the smaller of
 the two bounds. Residuals of three or more attributes are not supported.
 
+Integers. With n_e = prod_(v in e) n_v, the table n_e times the residual contains integers, and a record adds a vector of
+squared length prod_(v in e) n_v (n_v - 1) to it. With independent discrete Gaussian noise of variance parameter n_e^2/p_e in
+its cells, a stage is rho-zCDP for rho = mu^2/2 with the same mu^2: a shift of a cell by D costs at most p_e D^2/(2 n_e^2), and
+independent cells add up (Canonne, Kamath, Steinke 2020, Theorem 14). This package does not draw such noise yet.
+
 Sources: Xiao, He, Zhang, Kifer 2023 (ResidualPlanner, arXiv 2305.08175) and Mullins, Fuentes, Xiao, Kifer, Musco,
 Sheldon 2024 (ReM, arXiv 2410.01091) for residual queries and their noise; the bound for bounded neighbours is ours.
 """

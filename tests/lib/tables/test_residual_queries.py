@@ -59,6 +59,29 @@ def test_a_marginal_is_rebuilt_from_residuals():
         assert np.allclose(rebuilt(residuals, clique, SIZES), counts(records, clique))
 
 
+@pytest.mark.parametrize("effect", EFFECTS, ids=str)
+def test_a_multiple_of_a_residual_is_an_integer_of_known_length(effect):
+    """It is n_a n_b x_ab - n_a x_a - n_b x_b + N, and how far each record moves it."""
+    scale = math.prod(SIZES[v] for v in effect)
+    before = scale * centred(counts([RECORDS[3], RECORDS[3], RECORDS[10]], effect))
+    assert np.abs(before - np.rint(before)).max() < 1e-12
+    for record in RECORDS:
+        after = np.rint(scale * centred(counts([RECORDS[3], RECORDS[3], RECORDS[10], record], effect)))
+        moved_by = after - np.rint(before)
+        assert (moved_by**2).sum() == math.prod(SIZES[v] * (SIZES[v] - 1) for v in effect)
+
+
+def test_a_shift_of_discrete_gaussian_noise_costs_at_most_half_its_square():
+    """Renyi divergences of two shifted laws by their sums, for several orders and small scales, where they differ most."""
+    for sigma, shift, order in itertools.product((0.4, 1.0, 3.7), (1, 2, 5), (1.5, 2.0, 7.3)):
+        places = np.arange(-200, 201)
+        one = -(places**2) / (2 * sigma**2)
+        other = -((places - shift) ** 2) / (2 * sigma**2)
+        total = np.logaddexp.reduce(one)
+        divergence = (np.logaddexp.reduce(order * other + (1 - order) * one) - total) / (order - 1)
+        assert divergence <= order * shift**2 / (2 * sigma**2) * (1 + 1e-12)
+
+
 def test_a_residual_sums_to_nothing_along_each_axis_and_is_its_own_residual():
     table = np.random.default_rng(2).normal(size=(3, 4))
     residual = centred(table)
