@@ -85,7 +85,7 @@ build/peers/%/installed: tests/benchmarks/peers/%.lock | $(READY)
 
 # ---- the same digits everywhere
 
-# AIM's choices hang on last digits, and those on the processor: notebooks compute as every x86-64 can.
+# AIM's choices hang on last digits, and those on the processor: notebooks compute as every x86-64 with FMA can.
 ifeq ($(shell uname -m),x86_64)
 ALIKE = env OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 OPENBLAS_CORETYPE=Nehalem NUMBA_CPU_NAME=generic NPY_DISABLE_CPU_FEATURES="X86_V3 X86_V4 AVX512_ICL AVX512_SPR"
 endif

@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LIBRARIES = ("numpy", "scipy", "pandas")
 ALIKE = "alike on all machines"
-# What makes it so on every x86-64 processor, as `ALIKE` in the Makefile does: instructions that all have, sums by one thread.
+# What makes it so on every x86-64 processor with FMA (since 2013), which the C library uses for exp and log, as `ALIKE` in the
+# Makefile does: instructions that all have, sums by one thread.
 PINNED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
