@@ -605,7 +605,7 @@ def with_claim(**changes):
             with_claim(readings=["doc-pair", "b"]),
             "^doc.x: readings must name interpretations of its document .doc-pair., got 'b'",
         ),
-        (with_claim(apart="It is another."), "^doc.x: apart must be a .quoted. string, beside readings"),
+        (with_claim(apart="It is another."), "^doc.x: apart must be a string in quotes, and only beside readings"),
         (with_claim(runs=3), "^doc.x: runs must be an integer of at least 2, beside a spread, got 3"),
         (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer of at least 2"),
     ],
