@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 import yaml
 from docutils import nodes
+from scipy import stats
 
 from book._ext import claims as page
 from book.kept import results
@@ -814,6 +815,24 @@ def test_the_release_and_its_conversion_are_libs():
         assert found == pytest.approx(float(proved), rel=1e-9)
 
 
+@compares("density_integrates", "proposition_4_1_line", "proposition_4_1_infinite")
+@pytest.mark.parametrize("seed", range(6))
+def test_the_divergence_on_the_line_is_libs(seed):
+    rng = np.random.default_rng(seed)
+    (m1, v1, m2, v2), alpha = rng.integers(1, 64, 4) / 16, rng.integers(17, 64) / 16
+    _, _, density = machine_checked_text("Gaussian.v", "density").removesuffix(".").partition(":=")
+    assert value("Gaussian.v", "bell", m1) == pytest.approx(np.exp(-(m1**2) / 2), rel=1e-12)
+    given = {"m": m1, "v": v1, "x": m2, "area": np.sqrt(2 * np.pi)}  # the integral of `bell`
+    proved = Reader(Definitions("Gaussian.v"), density, {name: mp.mpf(float(x)) for name, x in given.items()}).all()
+    assert stats.norm.pdf(m2, m1, np.sqrt(v1)) == pytest.approx(float(proved), rel=1e-9)
+    edge = alpha / (alpha - 1) * v2  # the first variance from which on the divergence is infinite
+    for variance in (v1, edge * 0.75):
+        if variance < edge:
+            proved = value("Gaussian.v", "closed_form_1", *map(float, (alpha, m1, variance, m2, v2)))
+            assert renyi_gaussian(m1, variance, m2, v2, alpha) == pytest.approx(float(proved), rel=1e-9)
+    assert renyi_gaussian(m1, edge * 1.25, m2, v2, alpha) == np.inf
+
+
 NOT_COMPARED = {
     "that all outputs together have a law is no number": ["composed_is_law"],
     "an example of two mechanisms, which lib has not": ["lemma2_counterexample", "lemma2_is_false"],
@@ -821,6 +840,7 @@ NOT_COMPARED = {
         "printed_weak_triangle_is_false", "printed_derivative", "grows_below", "falls_above", "printed_signs_are_exchanged",
     ],
     "that the case delta = 0 of a definition is another definition is no number": ["pure_is_approximate"],
+    "that an integral exists, or that two conditions are one, is no number": ["bell_integral", "T_alpha_line"],
     "data sets that satisfy hypotheses; nothing is computed": ["private_theorems_apply", "public_theorems_apply"],
 }  # fmt: skip
 
@@ -1030,6 +1050,25 @@ def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
         check.build(
             {"Learning.v": text.replace(was, becomes, 1), "_CoqProject": "-Q . Compendium\nLearning.v"}, tmp_path
         )
+
+
+@pytest.mark.sampled(1)
+@pytest.mark.slow
+@needs_coq
+@pytest.mark.parametrize(
+    ("was", "becomes"),
+    [
+        ("  alpha / 2 * ((m1 - m2)", "  alpha / 3 * ((m1 - m2)"),
+        ("- alpha * ln v2).", "- ln v2)."),
+        ("/ (sqrt v * area).\n", "/ (v * area).\n"),
+        ("0 < v2 -> (1 - alpha) * v1 + alpha * v2 <= 0", "0 < v2 -> (1 - alpha) * v1 + alpha * v2 <= 1"),
+    ],
+)
+def test_a_change_in_the_gaussian_integral_fails(tmp_path, was, becomes):
+    text = stated.sources()["Gaussian.v"]
+    assert text.count(was) == 1
+    with pytest.raises(check.Failed, match=r"Gaussian\.v"):
+        check.build({"Gaussian.v": text.replace(was, becomes), "_CoqProject": "-Q . Compendium\nGaussian.v"}, tmp_path)
 
 
 @pytest.mark.full
