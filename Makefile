@@ -208,9 +208,9 @@ test-all: build/html/index.html $(DEVELOPMENT) ## run every test, the notebooks 
 	exit $$status
 
 papers: $(PAPERS) ## run the settings of the papers (notebooks/full.yml) on the real data; an interrupted run resumes
-	@$(PY) -m book.ledger full
+	@$(ALIKE) $(PY) -m book.ledger full
 	@$(PY) -m book.ledger package
-	@$(PY) -m notebooks.tools.progress build/papers/record
+	@$(ALIKE) $(PY) -m notebooks.tools.progress build/papers/record
 
 claims: book/scorecard.md ## judge every claim: build/claims.json and the scorecard
 	@echo "$(CURDIR)/build/claims.json"
