@@ -51,8 +51,9 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
     neighbours : "unbounded" or "bounded"
 
     Under unbounded neighbours the result is the largest cost, because an added or removed record is in one part only
-    (McSherry 2009, Theorem 4). Under bounded neighbours it is twice the largest epsilon, because a replaced record may
-    stay in its part, which is two changes there, with a delta of (1 + e^epsilon) delta.
+    (McSherry 2009, Theorem 4). Under bounded neighbours the result has twice the largest epsilon. A replaced record
+    that stays in its part counts as two changes there, with a delta of (1 + e^epsilon) delta. A record that moves
+    changes two parts, whose deltas add up.
 
     >>> from lib.accounting.composition import parallel
     >>> parallel([0.5, 1.0])

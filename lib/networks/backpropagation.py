@@ -122,7 +122,7 @@ def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, r
 @compiled
 def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
             ranges: np.ndarray) -> None:  # fmt: skip
-    """Subtract step * change (and shrink * weight from weights), then cut to `ranges` (equations 5 and 6).
+    """Subtract step * change from `parameters` in place (for weights also shrink * weight), and clip to `ranges` (eqs. 5, 6).
 
     ranges : (low, high) of weights, then of biases, shape (4,); -inf and inf mean that there is no range
     """

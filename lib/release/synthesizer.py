@@ -161,12 +161,16 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     >>> table = Table(np.repeat([[0, 0], [1, 1]], 500, axis=0), Domain({"a": 2, "b": 2}))
     >>> result = run(table, epsilon=1.0, delta=1e-9, size=1, seed=1)
     >>> print(unmeasured(errors(result, size=2)))
-    Not measured together: a × b.
+    These sets were not measured together: a × b.
     """
     none = found[found["expected error of a count"].isna()]
     names = [f"{name} ({cells:,} cells)" if cells >= MANY else name for name, cells in none["cells"].items()]
-    rest = f" and {len(names) - most} others, see `errors.csv`" if len(names) > most else ""
-    return f"Not measured together: {', '.join(names[:most])}{rest}." if names else "All sets were measured."
+    rest = f" and {len(names) - most} more (listed in `errors.csv`)" if len(names) > most else ""
+    return (
+        f"These sets were not measured together: {', '.join(names[:most])}{rest}."
+        if names
+        else "All sets were measured."
+    )
 
 
 def measured(result: Result) -> str:

@@ -151,7 +151,7 @@ class _State:
         self.records, self._places = self.records[order], self._places[order]
 
     def in_order(self) -> np.ndarray:
-        """Return the records in the order in which they came."""
+        """Return the records in their original order."""
         return self.records[np.argsort(self._places)]
 
     def move(self, v, rng) -> None:

@@ -179,7 +179,7 @@ class Table:
         return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
     def project(self, attributes: Collection[str]) -> Table:
-        """Return a table of the same records with `attributes` alone, in the order given."""
+        """Return a table of the same records with only `attributes`, in the given order."""
         axes = self.domain.axes(attributes)
         projected = object.__new__(Table)
         projected.domain, projected._columns = self.domain.project(attributes), [self._columns[axis] for axis in axes]

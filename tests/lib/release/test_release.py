@@ -76,7 +76,7 @@ def test_the_report_names_what_was_measured_and_what_not(read):
     shares = 100 * found["expected error of a count"] / result.model.total
     assert np.allclose(found["in % of all records"], shares, rtol=0.02, equal_nan=True)
     said = release.unmeasured(found, most=2)
-    assert said.startswith("Not measured together: ") and f" and {(~known).sum() - 2} others" in said
+    assert said.startswith("These sets were not measured together: ") and f" and {(~known).sum() - 2} more" in said
     assert release.unmeasured(found[known]) == "All sets were measured."
     assert f"AIM measured {len(result.steps)} tables of counts" in release.measured(result)
 
@@ -306,7 +306,7 @@ def test_the_whole_command_tells_no_more(tmp_path):
             "What was asked",
             "half missing or",
             "(1, 1e-09)-differentially private",
-            "Not measured together",
+            "These sets were not measured together",
             "release.load",
         )
     )
