@@ -243,7 +243,8 @@ def _epsilon_at(delta, delta_at) -> float:
     delta = checks.number("delta", delta, "(0, 1)")
 
     def excess(epsilon):
-        return float(np.log(np.maximum(delta_at(epsilon), 1e-300)) - np.log(delta))
+        # Logarithms keep the search near the root. Far beyond it, the quadrature for few records takes long.
+        return float(np.log(np.maximum(delta_at(epsilon), 5e-324)) - np.log(delta))
 
     if excess(0.0) <= 0:
         return 0.0
@@ -254,8 +255,6 @@ def _epsilon_at(delta, delta_at) -> float:
             raise ArithmeticError(
                 f"no epsilon up to 1e18 has a delta of {delta:g}, the error of its quadrature included"
             )
-    while low == 0 and high > 1e-9:  # far beyond the root, the quadrature for few records takes long
-        low, high = (0.0, high / 2) if excess(high / 2) <= 0 else (high / 2, high)
     return float(scipy.optimize.brentq(excess, low, high, xtol=1e-9))
 
 

@@ -356,14 +356,21 @@ def test_epsilon_inverts_delta_down_to_tiny_ones(delta):
     assert gs.regularised_released_epsilon(10**7, 0.99, 6, 0.01) == 0
 
 
-@pytest.mark.parametrize("n, d, sigma, size, delta", [(2, 2, 0.5, 1, 1e-5), (100, 2, 0.3, 3, 1e-3)])
-def test_the_epsilon_of_few_records_needs_few_nodes_and_little_more(n, d, sigma, size, delta, monkeypatch):
-    nodes, trapezoid = [], hockey_stick._trapezoid
+def test_a_delta_near_the_smallest_double_is_not_refused():
+    epsilon = gs.regularised_released_epsilon(10**7, 1e-306, 6, 0.01)
+    assert gs.regularised_released_delta(10**7, epsilon, 6, 0.01)[1] <= 1e-306
+    assert gs.regularised_released_delta(10**7, epsilon * (1 - 1e-6), 6, 0.01)[1] > 1e-306
+
+
+@pytest.mark.parametrize("n, d, sigma, size, most", [(2, 2, 0.5, 1, 1.3e6), (10**5, 2, 0.05, 2, 2.5e6)])
+def test_the_epsilon_of_few_records_needs_few_nodes_and_little_more(n, d, sigma, size, most, monkeypatch):
+    """A fine tolerance, or a search by differences of delta, needs more nodes; a coarse tolerance gives a larger epsilon."""
+    delta, nodes, trapezoid = 1e-5, [], hockey_stick._trapezoid
     monkeypatch.setattr(hockey_stick, "_trapezoid", lambda *words: nodes.append(words[-1]) or trapezoid(*words))
     epsilon = gs.regularised_released_epsilon(n, delta, d, sigma, size=size)
-    assert sum(nodes) < 4e6  # 2^20 each, and 40 of them, if the search goes far beyond the root
-    _, at = gs.regularised_released_delta(n, epsilon, d, sigma, size=size, tolerance=1e-9)
-    _, before = gs.regularised_released_delta(n, epsilon * (1 - 2e-5), d, sigma, size=size, tolerance=1e-9)
+    assert sum(nodes) < most
+    _, at = gs.regularised_released_delta(n, epsilon, d, sigma, size=size, tolerance=1e-7)
+    _, before = gs.regularised_released_delta(n, epsilon * (1 - 2e-5), d, sigma, size=size, tolerance=1e-7)
     assert at <= delta < before
 
 
