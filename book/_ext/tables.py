@@ -206,6 +206,8 @@ def _made_with(made_by: str) -> str:
     """Return which code made a result, in the edition's language, with the names of definitions as code."""
     if version := re.fullmatch("the code of version (.*)", made_by):
         return say("the code of version {version}", version=version[1])
+    if part := re.fullmatch(r"earlier code for (\d+) of (\d+) rows", made_by):
+        return say("earlier code for {n} of {rows} rows", n=part[1], rows=part[2])
     earlier, _, names = made_by.partition(": ")
     if names == "what is no longer used":
         names = say("parts no longer used")

@@ -149,10 +149,24 @@ def changed(path) -> list[str]:
     return sorted(new, key=str.swapcase) or ["what is no longer used"] * (not then <= today.keys())
 
 
+def stale(row: Mapping[str, str]) -> bool:
+    """Return whether what the row's "code" uses has changed since it was made with the "key" that it has, or is gone."""
+    try:
+        return key(row["code"])[: len(row["key"])] != row["key"] or not row["key"]
+    except FileNotFoundError:
+        return True
+
+
 def made_by(path) -> str:
-    """Return in words whether the code that made the file at `path` is today's; for what a version released, name that."""
+    """Return in words whether the code that made the file at `path` is today's; for what a version released, name that.
+
+    If each row has its own code (`stale`), they are counted.
+    """
     if version := provenance(path).get("version"):
         return f"the code of version {version}"
+    if "code" not in provenance(path):
+        old = [stale(row) for row in rows(path)]
+        return f"earlier code for {sum(old)} of {len(old)} rows" if any(old) else "the code of today"
     try:
         names = changed(path)
     except FileNotFoundError:

@@ -137,12 +137,23 @@ def test_whether_the_code_is_still_the_code_that_made_it(path, monkeypatch):
     assert results.made_by(path) == "the code of version 0.1.0"
 
 
+def test_rows_with_keys_of_their_own_are_old_one_by_one(path):
+    code = "lib/numerics/in_order.py lib/numerics/checks.py"
+    new = pd.DataFrame({"code": [code] * 3, "key": [results.key(code)[:12]] * 3})
+    results.save(path, new, {"command": "make faults"})
+    assert results.made_by(path) == "the code of today" and not path.with_suffix(".key").exists()
+    old = pd.DataFrame({"code": [code, "lib/gone.py", code], "key": [*new["key"][:2], "0123456789ab"]})
+    results.save(path, old, {"command": "make faults"})
+    assert results.made_by(path) == "earlier code for 2 of 3 rows"
+
+
 @pytest.mark.parametrize("file", sorted(results.FOLDER.rglob("*.csv")), ids=lambda file: file.name)
 def test_what_made_each_committed_result_is_known(file):
     made_by = results.made_by(file)
     assert made_by != "code that is gone"
-    if made_by.startswith("the code of version "):
-        return  # as it was released
+    if not (file.with_suffix(".key")).exists():
+        assert made_by.startswith("the code of version ") or {"code", "key"} <= set(results.load(file))
+        return  # as it was released, or each row has its own key
     code, hashes = file.with_suffix(".key").read_text().splitlines()
     assert re.fullmatch(r"[0-9a-f]{8}( [0-9a-f]{8})+", hashes)
     assert file.name not in results._used(code).values()  # else it is of earlier code as soon as it is written

@@ -143,7 +143,8 @@ def small(tmp_path, monkeypatch):
         ("02", "from lib.sums import double\ndisplay(double(1))"),
     ):
         cells = [{"cell_type": "code", "source": [code], "outputs": []}]
-        (tmp_path / f"notebooks/doc/{name}.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+        book = {"cells": cells, "metadata": {}}
+        (tmp_path / f"notebooks/doc/{name}.ipynb").write_text(json.dumps(book), encoding="utf-8")
     monkeypatch.setattr(planted_faults, "ROOT", tmp_path)
     monkeypatch.setattr(planted_faults.content_key, "ROOT", tmp_path)
     monkeypatch.setattr(planted_faults, "chapters", lambda fault: ["notebooks/doc/01.ipynb", "notebooks/doc/02.ipynb"])
@@ -199,3 +200,21 @@ def test_the_command_wants_a_fault_that_there_is(capsys):
     with pytest.raises(SystemExit) as stop:
         planted_faults.main(["--only", "no such fault"])
     assert stop.value.code == 2 and "got 'no such fault'" in capsys.readouterr().err
+
+
+def test_a_row_is_planted_again_only_if_what_ran_for_it_has_changed(small, monkeypatch, capsys):
+    known, kept = fault("3 * x"), small / "faults.csv"
+    monkeypatch.setattr(planted_faults, "listed", lambda: [known])
+    planted_faults.main(["--output", str(kept)])
+    assert results.made_by(kept) == "the code of today"
+    [row] = results.rows(kept)
+    assert (row["code"], row["moved"]) == ("notebooks/doc/01.ipynb", "doc.table.sum: reproduced to differs")
+    told = capsys.readouterr
+    planted_faults._rows.cache_clear()
+    told(), planted_faults.main(["--output", str(kept)])
+    assert told().out == "0 of 1 faults to plant\n"
+    for stale in (row | {"key": "0" * 12}, row | {"is": "4 * x"}):
+        results.save(kept, planted_faults.pd.DataFrame([stale]), {"command": "make faults"})
+        planted_faults._rows.cache_clear()
+        planted_faults.main(["--output", str(kept)])
+        assert told().out.startswith("1 of 1 faults to plant\n") and results.rows(kept) == [row]
