@@ -424,15 +424,8 @@ sys.settrace(note)
 """
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[] if name == "notebooks/miura2022/02_figures_tables.ipynb" else pytest.mark.full)
-        for name in NOTEBOOKS
-        if not name.startswith("notebooks/assignments/")
-    ],
-)
+@pytest.mark.full
+@pytest.mark.parametrize("name", [name for name in NOTEBOOKS if not name.startswith("notebooks/assignments/")])
 def test_every_function_that_ran_in_a_notebook_is_in_its_key(name, tmp_path):
     """A guard for calls that no name in the code tells of."""
     (tmp_path / "sitecustomize.py").write_text(TRACER)
@@ -599,7 +592,7 @@ print(grid.code(network_tuning.run), grid._files(network_tuning.run, [1], ["a"],
         assert name not in python(copy, "-c", script)
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_change_reaches_code_that_was_compiled_with_it(copy):
     """numba alone would take the kept `rectified`, into which the old `_relu` of another file is compiled."""
     caller = copy / "lib/networks/caller.py"

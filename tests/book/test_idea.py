@@ -68,6 +68,7 @@ def built(tmp_path_factory):
     return (source / "html/dots.html").read_text(), said.splitlines()
 
 
+@pytest.mark.full
 def test_the_figure_holds_a_button_and_a_text_for_each_panel(built):
     page, said = built
     assert len(said) == len(FAULTS) and not [line for line in said if "dots.ipynb" in line]

@@ -714,6 +714,7 @@ def formula(theorem, pattern, **values):
     return float(Reader(Definitions(headline(theorem).file), found[0], given).all())
 
 
+@functools.cache
 def headline(name):
     return next(each.statement for each in machine_checked.headlines() if each.statement.name == name)
 
@@ -1032,8 +1033,7 @@ def test_a_change_in_the_filter_fails(tmp_path, file, was, becomes):
         check.build(texts, tmp_path)
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.slow
+@pytest.mark.full
 @needs_coq
 @pytest.mark.parametrize(
     ("was", "becomes"),
@@ -1052,8 +1052,7 @@ def test_a_change_in_the_four_records_fails(tmp_path, was, becomes):
         )
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.slow
+@pytest.mark.full
 @needs_coq
 @pytest.mark.parametrize(
     ("was", "becomes"),

@@ -77,6 +77,7 @@ def built(tmp_path_factory):
     return source / "html", subprocess.run(command, cwd=ROOT, capture_output=True, text=True).stderr.splitlines()
 
 
+@pytest.mark.full
 def test_a_figure_is_shown_again_with_its_text_and_linked_to_its_place(built):
     folder, said = built
     assert [line for line in said if "/wrong.md:" not in line] == []

@@ -47,7 +47,7 @@ def test_origin_is_taken_unless_the_configuration_names_an_address(tmp_path):
     assert options_after(tmp_path)["launch_buttons"] == {"binderhub_url": "b", "colab_url": "c"}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_buttons_of_a_small_book(tmp_path):
     """With the book's own settings and an address, a chapter's buttons name its notebook's path in git."""
     book = tmp_path / "book"

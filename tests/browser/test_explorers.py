@@ -44,6 +44,7 @@ def agree(shown, expected):
     return (math.inf if shown is None else shown) == pytest.approx(expected, rel=1e-9, abs=0)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("bound", BOUNDS)
 def test_renyi(compute, bound):
     rng = np.random.default_rng(1)

@@ -110,6 +110,7 @@ def test_a_question_finds_the_definition_first(browser, search, edition, questio
     assert "e^ε" in first.text
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("query", "sign"), [("epsilon", "ε"), ("what is epsilon", "ε"), ("ε", "ε"), ("Delta", "δ"), ("δ", "δ"), ("ρ", "ρ")]
 )
@@ -133,6 +134,7 @@ def test_the_number_of_results_is_said_in_words(browser, book):
         patiently(browser).until(lambda _: re.fullmatch(said, browser.script(SUMMARY) or ""))
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("words", ["sampled Gaussian budget", "zCDP", "notebooks", "single person"])
 def test_an_excerpt_is_a_sentence_without_markup_and_without_what_is_left_out(browser, search, words):
     search(words, excerpts=999)

@@ -92,11 +92,14 @@ def marks(request, once, grade):
     return found
 
 
+SHOWN = "gaussian_records"  # whose wrong answers are graded in `make test`; those of the others only in `make test-all`
+
+
 def wrong_answers():
-    """Yield each wrong answer and the tests that it must lose: in `make test` those that show of a test, as the first, that it can fail."""
+    """Yield each wrong answer and the tests that it must lose: in `make test`, of one assignment, one answer for each test."""
     failed: set = set()
     for name, what, _, _, tests in WRONG:
-        new = {(name, test) for test in tests} - failed
+        new = {(name, test) for test in tests if name == SHOWN} - failed
         failed |= new
         yield pytest.param(name, what, tests, marks=() if new else pytest.mark.full)
 
@@ -150,7 +153,7 @@ def test_a_wrong_answer_loses_the_points_meant_for_it(marks, name, what, tests):
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(("name", "what"), [right[:2] for right in RIGHT])
 def test_another_right_answer_loses_nothing(marks, name, what):
     assert lost(marks[what, name]) == set(), marks[what, name]
@@ -165,7 +168,7 @@ def test_whoever_loses_points_is_told_why(marks):
         for name, (points, _, note) in questions.items()
         if "-test-" in name and points == 0
     ]
-    assert len(told) > 30 and all(told)
+    assert len(told) > 10 and all(told)
     assert sum(note.startswith("AssertionError: ") for note in told) > len(told) / 2
 
 
@@ -180,7 +183,7 @@ def test_whoever_loses_points_is_told_why(marks):
         ("function renamed", "numeric", "renyi_numeric is not defined: its cell gaussian-numeric is missing"),
     ],
 )
-@pytest.mark.parametrize("name", ["gaussian_records"])
+@pytest.mark.parametrize("name", [SHOWN])
 def test_what_went_wrong_is_said(marks, name, what, test, said):
     assert said in marks[what, name][f"gaussian-test-{test}"][2]
 

@@ -217,6 +217,7 @@ def write_table(path, rows):
         writer.writerows(rows)
 
 
+@pytest.mark.full
 def test_a_run_that_was_stopped_goes_on(tmp_path):
     """The first run is killed when one record exists: the second run keeps that record, and makes the others."""
     target = tmp_path / "out"
@@ -247,6 +248,7 @@ def test_a_damaged_record_is_named_and_counts_for_nothing(tmp_path, capsys, text
     assert f"{place} is damaged" in capsys.readouterr().err
 
 
+@pytest.mark.full
 def test_what_could_not_be_graded_is_tried_again(one, monkeypatch, capsys):
     """This happens if the machine had no memory left for a moment."""
     shutil.rmtree(one / "out")

@@ -186,7 +186,7 @@ def test_where_no_wall_works_it_is_said(monkeypatch):
     assert "UNCONFINED" in confinement.SAID["none"]
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_one_process_serves_one_notebook_after_another(cases, box):
     """The processes that a notebook leaves are ended, but not the process that it was forked from."""
     box.start()
@@ -387,7 +387,7 @@ def test_one_student_s_numbers_earn_nothing_as_another_s(tmp_path, box):
     assert lost >= set(NAMES) - {"pk_anonymity"}, lost
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, capsys):
     (tmp_path / "names.txt").write_text("ann\nbob\n")
     monkeypatch.setattr(assignment, "names", lambda: ["laplace"])

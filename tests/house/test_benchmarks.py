@@ -219,7 +219,7 @@ def test_a_meter_takes_the_median(monkeypatch):
     assert meter.reading() == {"cpu_s": 3.0, "wall_s": 6.0, "peak_mb": 0}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_what_does_not_finish_is_ended_and_said(work):
     assert measure.child(work, "loops", limit=1) == {"unfinished_after_cpu_s": 1}
 

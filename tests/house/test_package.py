@@ -90,6 +90,7 @@ def python(installed: Path, code: str, *, without=()) -> subprocess.CompletedPro
     return subprocess.run(words, cwd=installed, capture_output=True, text=True, env=environment)
 
 
+@pytest.mark.full
 def test_the_wheel_holds_the_package_and_its_papers(wheel, installed):
     names = {path.relative_to(installed).as_posix(): path for path in installed.rglob("*") if path.is_file()}
     inside = {name.removeprefix("dp_compendium/"): path for name, path in names.items() if name.startswith("dp_")}

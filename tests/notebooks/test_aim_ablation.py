@@ -162,7 +162,7 @@ def test_a_save_that_fails_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     assert path.read_text() == "before"
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_command_writes_every_study(tmp_path, monkeypatch, table):
     monkeypatch.setattr(aim_ablation.encodings, "adult_table", lambda **_: table)
     monkeypatch.setattr(aim_ablation.encodings, "bank_table", lambda **_: table)

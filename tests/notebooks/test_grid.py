@@ -140,7 +140,7 @@ def cluster():
         process.wait()
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_worker_killed_in_mid_grid_changes_nothing(cluster, monkeypatch, tmp_path):
     address, worker = cluster
     first, _ = worker(), worker()
@@ -170,7 +170,7 @@ def test_an_error_in_a_cell_comes_back_from_the_worker(cluster, monkeypatch):
         grid.run(refuses, PLACES, common=(1.0,))
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_a_scheduler_that_is_not_there_is_named(monkeypatch):
     monkeypatch.setattr(grid, "PATIENCE", 1)
     monkeypatch.setenv(grid.SCHEDULER, f"tcp://127.0.0.1:{free_port()}")

@@ -44,7 +44,7 @@ def test_unfinished_fits_are_counted(few, monkeypatch):
     assert found == {"width": 1.0, "short": 0.5, "unfinished": 3}
 
 
-@pytest.mark.slow
+@pytest.mark.full
 def test_the_command_writes_every_cell_with_its_provenance(few, tmp_path):
     options = ["--data", "stand-in", "--training", "400", "--most", "500", "--splits", "1", "--ks", "3", "--seed", "7"]
     path = tmp_path / "widths.csv"

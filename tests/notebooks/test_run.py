@@ -459,7 +459,7 @@ def printed(path):
     return [output.text for cell in nbformat.read(path, as_version=4).cells for output in cell.get("outputs", [])]
 
 
-@pytest.mark.sampled(1)
+@pytest.mark.full
 @pytest.mark.parametrize("killed", ["run", "kernel"])
 def test_a_killed_run_goes_on_with_the_cell_it_had_in_hand(long_notebook, tmp_path, killed):
     running = begin(long_notebook, tmp_path)

@@ -195,8 +195,7 @@ def test_files_are_written_all_together_and_only_when_all_is_made(tmp_path, monk
     assert {file.name: file.read_bytes() for file in (tmp_path / "data").iterdir()} == before
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.slow
+@pytest.mark.full
 @pytest.mark.parametrize("dataset", ["bank", "adult"])
 def test_the_stand_in_is_made_again_bit_for_bit(dataset):
     """The whole run, in a process pinned as `make stand-in` pins it: seconds for Bank, half a minute for Adult."""
