@@ -103,7 +103,7 @@ ALLOWED = {
         "$\\varepsilon = 100$ for each": "a setting of chapter 3",
     },
     "notebooks/kiri2019/03_composition.ipynb": {
-        "A hundred coin answers of $\\varepsilon = 0.1$": "a setting of the chapter",
+        "A hundred answers by randomized response, with $\\varepsilon = 0.1$ each": "a setting of the chapter",
         "with $\\delta = 10^{-6}$": "a setting of the chapter",
     },
     "notebooks/sei2017/02_figure5.ipynb": {"($\\delta = 10^{-5}$)": "a setting of the kept study"},
