@@ -68,9 +68,10 @@ def _expm1mx(x):
 def beyond_line(log_mass: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return e^log_mass (e^u - 1 - u), for u in (-inf, inf) and log_mass + u up to 700; they broadcast.
 
-    Where e^u dominates, the result is up to a relative 1e-15 larger. For a privacy loss L of law P, sum this over its mass
-    at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] = 1, this gives e^((alpha - 1) D_alpha) - 1
-    as a sum of non-negative terms, so the divergence of nearly equal laws keeps its digits.
+    Where e^u dominates, the result may be too large by a relative 1e-15. For a privacy loss L under the law P, sum this
+    function over the mass of L at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] = 1, this
+    gives e^((alpha - 1) D_alpha) - 1 as a sum of non-negative terms, so the divergence of nearly equal laws keeps its
+    digits.
     """
     return np.where(u > 40, np.exp(log_mass + u), np.exp(log_mass) * _expm1mx(np.minimum(u, 40)))
 
@@ -120,7 +121,7 @@ class GaussianPair(NamedTuple):
     t_error: np.ndarray
 
     def swapped(self) -> GaussianPair:
-        """Return the normal form of the second Gaussian and the first: whitened by the second one."""
+        """Return the normal form of the same pair in the other order, whitened by the second Gaussian."""
         m, t, m_error, t_error = self
         q = 1 + t
         relative = t_error / q
@@ -280,7 +281,7 @@ def _excess(log_p, log_q, alpha):
 
 
 class Estimate(NamedTuple):
-    """A computed `value` and an estimate of its absolute `error`; inf means that no accuracy is claimed."""
+    """A computed `value` and an estimate of its absolute `error`; an error of inf means that no accuracy is claimed."""
 
     value: float
     error: float
@@ -292,12 +293,13 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
 
     log_p, log_q : functions that return the logarithm of a density with integral 1 over `support` (-inf where it is 0)
     alpha : a number in [1, inf); 1 is the KL-divergence
-    support : (low, high), possibly infinite; points : where, inside it, the densities have kinks, jumps or narrow peaks
+    support : (low, high), possibly infinite
+    points : places inside the support at which the densities have kinks, jumps or narrow peaks
 
     The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand
     overflows because the divergence is infinite or too large. A logarithmically diverging integral may look finite.
-    Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (a peak that the
-    quadrature missed: name it in `points`), and ``ArithmeticError`` if the quadrature does not converge.
+    Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (if the
+    quadrature missed a peak, name the peak in `points`), and ``ArithmeticError`` if the quadrature does not converge.
 
     >>> import numpy as np
     >>> from lib.accounting import renyi

@@ -19,7 +19,9 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
 
 def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """Return the Gaussian mechanism's rho, sensitivity^2 / (2 sigma^2), all in (0, inf) (miura2025, Definition 2.5).
+    """Return the Gaussian mechanism's rho, sensitivity^2 / (2 sigma^2), for arguments in (0, inf).
+
+    Source: miura2025, Definition 2.5.
 
     >>> from lib.accounting import gaussian_zcdp
     >>> print(round(gaussian_zcdp(sigma=5.0), 4))

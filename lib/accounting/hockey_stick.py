@@ -53,7 +53,7 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
                           count: int = 1, *, tolerance: float = 1e-14) -> HockeyStick:  # fmt: skip
     """Return the `HockeyStick` delta(epsilon) of `count` draws from N(mean1, cov1) against `count` from N(mean2, cov2).
 
-    mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, whose errors it raises
+    mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, with the same errors
     epsilon : array_like of real numbers, any shape. Negative numbers are permitted, and 0 gives the total variation
     count : integer in [1, 1e15], the number of independent draws that are seen
     tolerance : in (0, 0.1], the proportion of the integral that may be left out; `error` includes it
@@ -73,7 +73,7 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
 def hockey_stick_pair(
     pair: GaussianPair, epsilon: ArrayLike, count: int = 1, *, tolerance: float = 1e-14
 ) -> HockeyStick:
-    """Return what `hockey_stick_gaussian` does for two Gaussians in normal form, which keeps the digits of tiny t.
+    """Return the result of `hockey_stick_gaussian` for two Gaussians in normal form, which keeps the digits of tiny t.
 
     >>> import numpy as np
     >>> from lib.accounting.divergence import GaussianPair

@@ -1,7 +1,7 @@
 """Numerical composition: the privacy loss variables of mechanisms, and the joint cost of many.
 
-A privacy random variable (PRV) is all that numerical composition needs to know of a mechanism. Every function here and
-in `bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms`
+A privacy random variable (PRV) is all that numerical composition needs to know about a mechanism. Every function here
+and in `bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms`
 give their variable as `prv`. A pair may contain a variable in place of a mechanism.
 """
 
@@ -44,7 +44,7 @@ class EpsilonBounds(NamedTuple):
 # discretization finds means by quadrature, which can miss a jump; and the e^epsilon of its final search overflows.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):
-    """A privacy random variable as `prv_compose` takes it: the privacy loss of a mechanism's worst neighbours.
+    """A privacy random variable for `prv_compose`: the privacy loss of a mechanism's worst neighbours.
 
     Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
     (low, high], exact for the grid's ends. Subclasses may compute `masses(edges)`, `rdp(alpha)`, `rho` and `largest`
