@@ -1,6 +1,7 @@
 """Black-box privacy audits: a lower bound on epsilon from samples of a mechanism's output.
 
-A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E and all neighbours.
+A mechanism that is (epsilon, delta)-DP has P[E] <= e^epsilon Q[E] + delta for every event E, where P and Q are the laws
+of its output for any two neighbours.
 An event that is frequent under P and rare under Q bounds epsilon from below (Ding et al. 2018; Jagielski et al. 2020).
 """
 
@@ -131,7 +132,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
     """Return a lower bound on epsilon, as an `Audit`, from scores of outputs under two neighbouring inputs.
 
     first, second : scores (trials,) of independent outputs under the two inputs; likelihood ratios are sharpest
-    delta : [0, 1); confidence : (0, 1); the error is divided equally between P and Q
+    delta : [0, 1); confidence : (0, 1); the error is divided equally between the two inputs
 
     The first half of the scores chooses the event, a threshold and a direction; the second half tests this event.
     Raises ``ValueError`` for fewer than 4 scores, unequal numbers of scores, or NaN scores.
@@ -162,7 +163,9 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
 
 def most_provable(trials: int, confidence: float = 0.95) -> float:
-    """Return the largest lower bound for delta 0 that `trials` runs on each input can give: all hit, and none falsely.
+    """Return the largest lower bound for delta 0 that `trials` runs on each input can give.
+
+    In this case all runs on one input hit the event, and none on the other.
 
     trials : integer >= 4 (half of them choose the event); confidence : (0, 1)
 

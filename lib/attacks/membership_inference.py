@@ -47,7 +47,7 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
     shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model saw each record
 
     The unit is a standard deviation shared by all records. Each record needs a model that was trained without it, and
-    one record needs two of these models.
+    at least one record needs two of these models.
     """
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))

@@ -7,8 +7,8 @@ The features of a report are boolean:
 - for integers: every bit of every number, whether the numbers of ones are odd, and how many bits are ones
 - for real numbers: which quantiles they exceed, which number is the largest, the last 16 bits of each, and whether each
   is a multiple of 2^-53, as all sums with a term 1 are
-- for both: which values the report supports, and which two of its supports and ends differ; the ends are the lowest two
-  bits and the highest bit of each integer, and the sign of each real number
+- for both: which values the report supports, and which pairs of its supports and ends differ; the ends are the lowest
+  two bits and the highest bit of each integer, and the sign of each real number
 
 The score for one value against another is that of Bernoulli naive Bayes over the features whose frequency under a value
 differs from their overall frequency by more than `_TELLING` standard errors.
@@ -51,7 +51,8 @@ class Examination:
     """The findings of `examine`.
 
     law : the loss of one report, on few values; None if it cannot be enumerated
-    together : the loss of two users' reports on two values, one value known; None if `law` is None or refutes epsilon
+    together : the loss of two users' reports on two values, with one user's value known; None if `law` is None or
+        refutes epsilon
     runs : the audit learned from raw reports, on many values; draws : the values that `uneven_draws` gives
     """
 
@@ -93,7 +94,7 @@ def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, r
 def audit_reports(
     oracle: Any, *, trials: int, rng: np.random.Generator, confidence: float = 0.95, grid: float | None = None
 ) -> ReportAudit:
-    """Audit a frequency oracle by raw reports of users of every value, and return the result for the worst pair.
+    """Audit a frequency oracle by the raw reports of users with every value, and return the result for the worst pair.
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : integer >= 8, number of users of each value; confidence : (0, 1)
