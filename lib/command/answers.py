@@ -13,7 +13,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; an i
 
 
 def answer(found: Mapping, in_json: bool) -> None:
-    """Print `found`, numbers, strings or mappings of these by name; lines mark the value that "least" names."""
+    """Print `found`, a mapping from names to values or mappings; lines mark the value that "least" names."""
     if in_json:
         click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return
@@ -44,7 +44,7 @@ def _finite(found):
 
 
 def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
-    """Return `epsilon`, the value by each of `ways`; `least`, the smallest one's name; and `none`, why others fail.
+    """Return `epsilon`, the value by each of `ways`; `least`, the name of the smallest; and `none`, why others fail.
 
     Raises the ``ValueError`` or ``ArithmeticError`` of the first way if no way has a value.
     """

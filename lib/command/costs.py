@@ -124,8 +124,9 @@ def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, n
     The Gaussian is fitted to the data (Miura et al. 2022). Each theorem that covers the case gives an epsilon. Theorem H
     needs no assumption about the data. Theorems E and H use the law of the privacy loss, and the others the best Rényi order.
 
-    An epsilon also holds for more than n records, if as many synthetic records are made. Theorems D and E prove this only from
-    n = 3 on, or for one attribute from n = 1 / sqrt(1 - sigma); for bounded neighbours n must be at least 2.
+    An epsilon also holds for more than n records, if the number of synthetic records stays the same. Theorems D and E
+    prove this only from n = 3 on, or for one attribute from n = 1 / sqrt(1 - sigma); for bounded neighbours n must be
+    at least 2.
     """
     ways = {
         theorem.name: partial(theorem.epsilon, records, delta, attributes, sigma, size=made)
@@ -150,7 +151,8 @@ def sigma():
 def for_gaussian(epsilon, delta, sensitivity, as_json):
     """Compute the smallest sigma of Gaussian noise.
 
-    The sigma is that of Balle and Wang (2018). The command also gives a sigma by rho; rho adds up over releases.
+    The sigma is that of Balle and Wang (2018). The command also gives a sigma from rho, a cost that adds up over
+    releases.
     """
     by_rho = gaussian_sigma(epsilon, delta, sensitivity, "zcdp")
     found = {"sigma": gaussian_sigma(epsilon, delta, sensitivity), "sigma by zcdp": by_rho}
@@ -178,7 +180,7 @@ def for_laplace(epsilon, sensitivity, as_json):
 def for_dp_sgd(epsilon, delta, sampling, steps, neighbours, as_json):
     """Compute the noise multiplier that DP-SGD needs.
 
-    It is at most 0.3 % above the smallest noise multiplier that the accountant allows.
+    The result is at most 0.3 % above the smallest noise multiplier that the accountant allows.
     """
     found = sampled_gaussian.noise_multiplier(epsilon, delta, sampling, steps, neighbours)
     answer({"noise multiplier": found, "epsilon": epsilon, "delta": delta, "neighbours": neighbours}, as_json)

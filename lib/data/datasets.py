@@ -2,7 +2,7 @@
 
 A file is searched for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or
 ``<folder>/adult.data``), then in the user cache. Otherwise it is fetched from the UCI Machine Learning Repository.
-``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. The sentence of a `DatasetError` says what is
+``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. The message of a `DatasetError` says what is
 wrong with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
 
 The package contains synthetic samples (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real
@@ -41,7 +41,7 @@ class DatasetError(RuntimeError):
 class Source:
     """One real file: its data set, its name, its SHA-256, and where it is published.
 
-    `members` is the path into the archive at `url`: the last entry names the file, and all others nested archives.
+    `members` is the path into the archive at `url`: the last entry names the file, and all others name nested archives.
     """
 
     dataset: str
