@@ -1,9 +1,9 @@
-"""Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the printed ones, and sharper ones.
+"""Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the paper's bounds, and sharper ones.
 
 The bounds hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are
-neighbours, as for sigma = 1 or n <= d, they are vacuous. `regularised_epsilon` has no such condition: sigma is added to
-the covariance. Each bounds the Rényi divergence of ONE released record before it is clipped to the cube; m records, m
-fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
+neighbours, as for sigma = 1 or n <= d, the bounds are vacuous. `regularised_epsilon` has no such condition: sigma is
+added to the covariance. Each function bounds the Rényi divergence of ONE released record before it is clipped to the
+cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
 splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
@@ -88,7 +88,8 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
 def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
-    Arguments, errors, accuracy are as in `unbounded_epsilon`. The result is ``inf`` unless alpha < n^2 / (tau (n - 1)).
+    Arguments, errors and accuracy are as in `unbounded_epsilon`.
+    The result is ``inf`` unless alpha < n^2 / (tau (n - 1)).
     Coq checks this, except for rounding: `theorem_3_2` in proofs/. Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
 
     >>> from lib.gaussian_synthesis import bounded_epsilon
@@ -104,10 +105,10 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 
 @_elementwise
 def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
+    """Return the epsilon of Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
 
-    One lies in [0, kappa] and the other in [-kappa, 0], with kappa = (n - 1) tau / n^2. The divergence grows with the
-    distance of each from 0:
+    One eigenvalue lies in [0, kappa] and the other in [-kappa, 0], with kappa = (n - 1) tau / n^2. The divergence grows
+    with the distance of each from 0:
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
@@ -127,14 +128,15 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return Theorem 3.2 with the two eigenvalues bounded together: for large n, half of `bounded_epsilon_tight`.
+    """Return the epsilon of Theorem 3.2 with the two eigenvalues bounded together.
 
-    Inside the cube the record that leaves and the one that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and
-    psi(t)/t^2 decreases, so
+    For large n it is half of `bounded_epsilon_tight`. Inside the cube the record that leaves and the one that enters
+    cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases, so
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
-    Like Theorem 3.2, it holds if the first data set lies in D_sigma. Arguments and errors are as in `bounded_epsilon`.
+    Like Theorem 3.2, this bound holds if the first data set lies in D_sigma. Arguments and errors are as in
+    `bounded_epsilon`.
     Coq checks this, except for rounding: `theorem_B` in proofs/. Source: chapter 3 of miura2022, Theorem B.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
@@ -150,9 +152,10 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return an upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
 
-    If the mechanism adds sigma I to the covariance, the theorem holds for all data sets, as 3.2, A and B then do: their
-    proofs use only that no eigenvalue is below sigma. A constant table in one corner, of which one record moves to the
-    opposite corner, has t_1 = kappa, so the bound is then above what is attained by a relative 2 kappa or so.
+    If the mechanism adds sigma I to the covariance, the theorem holds for all data sets, as Theorems 3.2, A and B then
+    do, because their proofs use only that no eigenvalue is below sigma. If one record of a constant table in one corner
+    moves to the opposite corner, t_1 = kappa, so the bound then exceeds the divergence attained by a relative 2 kappa
+    or so.
 
     Theorem B's kappa bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
 
@@ -173,9 +176,10 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
 
 @_elementwise
 def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return Theorem G with what Lemma C says about means, and with its two terms bounded together: Theorem G'.
+    """Return the epsilon of Theorem G', a sharper form of Theorem G.
 
-    It covers the pairs of `bounded_epsilon_both` and is not larger, but for rounding. No mean of the n - 1 common
+    Theorem G' uses what Lemma C says about means, and bounds the two terms of Theorem G together. It covers the pairs
+    of `bounded_epsilon_both` and, apart from rounding, is not larger. No mean of the n - 1 common
     records is beyond m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma),
     kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
 
@@ -189,9 +193,10 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, for n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 - sigma).
     The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2 +
     (u.v)^2) / 2. Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
-    means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s <= 2 m e +
-    M h, which is (w + h) (w - M) <= 0, and M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds
-    all eigenvalues. In n: m, c and q fall, K does not grow, and (e, s) covers a smaller set.
+    means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s, and
+    s <= 2 m e + M h, because (w_j + h) (w_j - M) <= 0. Also, M + h = 2. The maximum of f alone is d^2 M^4 / (1 -
+    h^2/2), so kappa bounds all eigenvalues. As n grows, m, c and q fall, K does not grow, and (e, s) covers a smaller
+    set.
     Coq checks this, except for rounding: `theorem_G_centred` and `centred_falls` in proofs/.
     Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
 
@@ -256,8 +261,8 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
     """Return the exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
 
     n, alpha, d : as in `unbounded_epsilon`
-    radius : the squared Mahalanobis distance r of the removed record from the mean of the n that stay, in their
-        covariance, in [0, 1e100]. (From the mean of the n + 1 it is n r / (n + 1 + r).)
+    radius : the squared Mahalanobis distance r of the removed record from the mean of the n that stay, with
+        their covariance, in [0, 1e100]. (From the mean of the n + 1 it is n r / (n + 1 + r).)
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Coq checks this, except for rounding: `theorem_D_removed` in proofs/.
@@ -284,8 +289,8 @@ def unbounded_epsilon_tight(
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
     This covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared
-    distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), that of adding may first dip
-    near 0), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
+    distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), the divergence of adding a
+    record may first dip near 0), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
     Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
@@ -311,8 +316,8 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     All broadcast. The result is the larger of the two directions, rounded up by at most a relative 1e-14. It is ``inf``
     unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for arguments outside these ranges.
 
-    There is no condition on the data but that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
-    With N = n + 1 and kappa = n tau / N^2, the pair below is as distinguishable as any, and
+    The only condition on the data is that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
+    With N = n + 1 and kappa = n tau / N^2, the pair below is at least as distinguishable as any other, and
 
         added   = alpha kappa / (2 n (1 + alpha kappa))       + psi(kappa)/2              + d psi(-1/N)/2,
         removed = alpha kappa / (2 n (1 - (alpha-1) kappa))   + psi(-kappa/(1+kappa))/2   + d psi(1/n)/2.

@@ -78,7 +78,7 @@ def synthesize(data: ArrayLike, size: int, *, sigma: float = 0.0, rng: np.random
 
 
 def smallest_eigenvalue(data: ArrayLike) -> float:
-    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma that they satisfy.
+    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma that the data satisfy.
 
     >>> from lib.gaussian_synthesis import smallest_eigenvalue
     >>> print(round(float(smallest_eigenvalue([[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]])), 4))
@@ -90,7 +90,8 @@ def smallest_eigenvalue(data: ArrayLike) -> float:
 def squared_mahalanobis(data: ArrayLike, records: ArrayLike) -> NDArray[np.float64]:
     """Return the squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
 
-    Raises ``ValueError`` for data outside [-1, 1] or of another width, and ``LinAlgError`` for a singular covariance.
+    Raises ``ValueError`` for data outside [-1, 1] or with another number of columns, and ``LinAlgError`` for a singular
+    covariance.
 
     >>> from lib.gaussian_synthesis import squared_mahalanobis
     >>> data = [[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]]

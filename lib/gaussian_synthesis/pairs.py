@@ -18,7 +18,7 @@ from .bounds import _WITH_NOISE, _elementwise, _regularised_terms, divergence_ad
 def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
     """Return a lower bound for `unbounded_epsilon_tight`: the D_alpha of `worst_case_neighbours`, both in D_sigma.
 
-    alpha : (1, inf), any shape; n, d, sigma : scalars as in `unbounded_epsilon_tight`, whose errors it raises
+    alpha : (1, inf), any shape; n, d, sigma : scalars as in `unbounded_epsilon_tight`, with the same errors
     Source: chapter 3 of miura2022, after Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_attained
@@ -36,7 +36,7 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
     The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
     mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The
     first also contains the mean of the common records or, which is worse for large sigma, the record (-1, ..., -1).
-    n : [2, inf); the rest is as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
+    n : [2, inf); other arguments are as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
     >>> n = 10**7
@@ -109,7 +109,7 @@ def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.floa
     along (1, ..., 1), where the new record lies, and all others are larger by at most what the new record takes away.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)
-    Raises ``ValueError`` for d sigma >= 4 or few records. Source: chapter 3 of miura2022, after Theorem D.
+    Raises ``ValueError`` for d sigma >= 4 or too few records. Source: chapter 3 of miura2022, after Theorem D.
 
     >>> import numpy as np
     >>> from lib.gaussian_synthesis import worst_case_neighbours

@@ -6,7 +6,7 @@ let P and Q(N) be the pair for N = n + 1, and w = 1 / N:
 
 - H: Q(N) has a first coordinate of mean w sqrt(tau) and variance 1 + t, t = (w - w^2) tau, and others of
   variance 1 - w;
-- E: the same with w sqrt(R) and t = w (R - 1) - w^2 R, R the largest radius. D has one coordinate less.
+- E: the same with w sqrt(R) and t = w (R - 1) - w^2 R, R the largest radius. D has one coordinate fewer.
 
 Lemma. For t > -1, the pair N(0, 1), N(m, 1 + t) becomes more distinguishable, in every measure that respects
 post-processing and for any number k of draws, as m >= 0 grows. Proof. By Blackwell's theorem it is enough that
@@ -14,8 +14,8 @@ delta(eps) grows in both directions. The set S of k draws whose loss exceeds eps
 coordinates -m/t, or its complement (a half-space if t = 0). As S is optimal, the derivative of delta(eps) in m is that
 of the second law's probability of S, times -e^eps or 1, with S fixed. A normal law's probability of a ball falls with
 the distance of its mean from the centre. For t > 0 the distance grows with m, and S is the ball if N(0, 1) comes first
-and else its complement. For t < 0 the mean m lies between 0 and the centre -m/t, the distance shrinks, and ball and
-complement change places. So delta(eps) grows.
+and otherwise its complement. For t < 0 the mean m lies between 0 and the centre -m/t, the distance shrinks, and the
+ball and its complement change places. So delta(eps) grows.
 
 Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1.
 Proof. Let w' < w, t' and t belong to N' > N. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1) / (2 R);
@@ -149,7 +149,7 @@ def regularised_released_delta(
 ) -> tuple[Numbers, Numbers]:
     """Return (lower, upper) bounds on the smallest delta of `size` records from N(mu, Sigma + sigma I): Theorem H.
 
-    Neighbours are unbounded, of sizes n and n + 1. There is no condition on the data but that they lie in [-1, 1]^d.
+    Neighbours are unbounded, of sizes n and n + 1. The only condition on the data is that they lie in [-1, 1]^d.
 
     n : [1, 1e15]; d : integer in [1, inf); sigma : the variance added to each attribute, [1e-30, 1e30]
     epsilon : number or array in (-inf, inf); size and tolerance : as in `released_delta`
@@ -180,9 +180,10 @@ def released_epsilon(
     """Return the smallest epsilon whose `released_delta` upper bound is at most delta, in (0, 1).
 
     radius : as in `unbounded_epsilon_tight`; other arguments, errors and source are as in `released_delta`
-    The search ends within 1e-9, and the quadrature's error is added: for fewer than 10 records this can be a hundred-thousandth of epsilon.
-    The guarantee holds for all neighbours, like that of `released_dp`, but comes from the privacy loss itself rather
-    than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
+    The search ends within 1e-9, and the quadrature's error is added: for fewer than 10 records that error can be a
+    hundred-thousandth of epsilon. The guarantee holds for all neighbours, like that of `released_dp`, but comes from
+    the privacy loss itself rather than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot
+    distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon
     >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -206,8 +207,9 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
 def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
     """Return the smallest epsilon at delta, in (0, 1), of `size` records from N(mu, Sigma + sigma I).
 
-    The guarantee needs no condition on the data: it is that of `regularised_released_delta`, as are arguments, errors
-    and source. The result is as accurate as `released_epsilon`. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
+    The guarantee needs no condition on the data. The guarantee, arguments, errors and source are those of
+    `regularised_released_delta`. The result is as accurate as `released_epsilon`. Raises ``ArithmeticError`` if the
+    quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import regularised_released_epsilon
     >>> print(round(regularised_released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 6))
@@ -259,8 +261,9 @@ def _epsilon_at(delta, delta_at) -> float:
 
 
 def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance: float = 0.0) -> int:
-    """Return the fewest records n, at most 10^15, for which ``cost(n) <= epsilon``, by bisection; `cost` must decrease
-    in n.
+    """Return the smallest number n of records for which ``cost(n) <= epsilon``, by bisection.
+
+    The result is at most 10^15. `cost` must decrease in n.
 
     epsilon: (0, inf); tolerance: [0, 1), the relative excess allowed in the answer.
     For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. A `cost` from

@@ -18,13 +18,13 @@ class Theorem:
     name : "Theorem H"; source : where it is stated and proved
     neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is
         public)
-    covariance : those that it covers of `plain` and `regularised`, which has sigma added to each variance
+    covariance : which of `plain` and `regularised` it covers; a regularised covariance has sigma added to each variance
     assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
-        neighbours; "none" if it covers no plain one. Where sigma is added, there is no assumption.
+        neighbours; "none" if it covers no plain covariance. Where sigma is added, there is no assumption.
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
     exact : epsilon of a release at delta from the exact law, a function of (n, delta, d, sigma, size=None), or None
-    attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, of a plain covariance if that is
-        covered, or None
+    attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, for a plain covariance if the theorem
+        covers one; or None
     """
 
     name: str
