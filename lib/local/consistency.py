@@ -36,7 +36,7 @@ def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05
 
 
 def norm_sub(estimates: ArrayLike) -> NDArray[np.float64]:
-    """Return all estimates shifted by one number that makes their positive parts sum to 1, and cut at 0.
+    """Return the estimates shifted by one number, so that the positive parts sum to 1, with negative results set to 0.
 
     By the conditions of Karush, Kuhn and Tucker, this is the nearest distribution in the Euclidean norm.
 

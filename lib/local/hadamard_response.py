@@ -2,8 +2,8 @@
 
 The rows are those of Sylvester's Hadamard matrix of size b, a power of two, with the entries (-1)^popcount(r & c). The
 first row, which is all +1, is left out. With B blocks, also a power of two, value x has row x // B + 1 in block x % B
-of K = B b cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows of
-different blocks share no cells. Aggregation takes a histogram and fast Walsh-Hadamard transforms: O(n + K log b).
+of the K = B b cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows
+of different blocks share no cells. Aggregation takes a histogram and fast Walsh-Hadamard transforms: O(n + K log b).
 
 Reference: J. Acharya, Z. Sun, H. Zhang: Hadamard response: estimating distributions privately,
 efficiently, and with little communication, AISTATS 2019 (one block for high privacy, several in general).
@@ -55,7 +55,7 @@ class HadamardResponse(FrequencyOracle):
         return p, exp(0) / 2  # exp(0): 1.0, or sympy's exact 1
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return a cell for each of `values`: uniform over all cells or, with probability d, the row's +1 cells."""
+        """Return a cell for each of `values`: uniform over all or, with probability d, over its row's +1 cells."""
         values = self._checked_values(values)
         cell = rng.integers(self.cells, size=values.size)
         row, within = self._row[values], cell % self.size

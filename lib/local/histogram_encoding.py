@@ -80,7 +80,7 @@ class SHE(FrequencyOracle):
 
 
 class THE(UnaryEncoding):
-    """Thresholding with histogram encoding: a bit for each noisy cell, 1 if it is above `theta`.
+    """Thresholding with histogram encoding: a bit for each noisy cell, 1 if the cell is above `theta`.
 
     theta : [0, 1]; default: the threshold with the smallest variance at frequency 0
 

@@ -94,7 +94,7 @@ class LocalHashing(FrequencyOracle):
         return bucket(a * scramble(np.arange(self.k)) + b, self.g) == reported
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
-        """Return support counts: for each value, the number of users whose reported bucket has the value's position."""
+        """Return support counts: for each value, how many reported buckets contain the value's position."""
         reports = self._checked_reports(reports)
         counts = np.zeros(self.k, dtype=np.int64)
         factors = scramble(np.arange(self.k))

@@ -1,4 +1,4 @@
-"""Subset selection: a report is a set of d values, exp(epsilon) times as likely if it contains the own value.
+"""Subset selection: a report is a set of d values, exp(epsilon) times as likely if it contains the user's value.
 
 The user's value is in the set with probability p = d e^eps/(d e^eps + k - d). The rest of the set is uniform among the
 other values. The optimal d is one of the two integers next to k/(e^eps + 1).
@@ -108,7 +108,10 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 
 def optimal_size(k: int, epsilon: float) -> int:
-    """Return the d in [1, k-1] next to k/(e^eps + 1) of smallest total variance, the same d for every histogram."""
+    """Return the d in [1, k-1] next to k/(e^eps + 1) with the smaller total variance.
+
+    The choice is the same for every histogram.
+    """
     k, epsilon = checks.whole("k", k, f"[2, {2**32}]"), checks.number("epsilon", epsilon, "(0, inf)")
     odds = math.exp(-epsilon)
     nearest = (min(max(round_(k * odds / (1 + odds)), 1), k - 1) for round_ in (math.floor, math.ceil))
