@@ -117,7 +117,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        """Return the privacy loss of the worst neighbours, as `accounting.prv_compose` takes it."""
+        """Return the privacy loss of the worst neighbours, for `accounting.prv_compose`."""
         return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
@@ -183,7 +183,7 @@ class Gaussian(_AddedNoise, PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        """Return the privacy loss of the worst neighbours, as `accounting.prv_compose` takes it."""
+        """Return the privacy loss of the worst neighbours, for `accounting.prv_compose`."""
         return numerical.GaussianLoss(float(ratio("sigma", self.sensitivity, self.sigma)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:

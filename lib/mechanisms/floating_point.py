@@ -138,8 +138,8 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     """Return `value`, rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these multiples.
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
-    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase it. In units of the granularity,
-        it rises at most to its ceiling for a single number, plus 1 for each further entry of a vector
+    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase the sensitivity. In units of
+        the granularity, it then is at most its ceiling for a single number, plus 1 for each further entry of a vector
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
     The result, an array of floats, is exactly epsilon-DP, and exact unless noise takes it beyond 2^53 granularities.
     """

@@ -33,7 +33,7 @@ class FromLoss:
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        """Return `loss`, as `accounting.prv_compose` takes it."""
+        """Return `loss`, for `accounting.prv_compose`."""
         return self.loss
 
     def delta(self, epsilon: ArrayLike) -> Numbers:

@@ -101,12 +101,15 @@ class Exponential(PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        """Return a privacy loss that dominates that of all neighbours, as `accounting.prv_compose` takes it."""
+        """Return a privacy loss that dominates that of all neighbours, for `accounting.prv_compose`."""
         return accounting.numerical.BoundedRangeLoss(float(self.epsilon))
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores: the worse has odds e^-3 or e^(epsilon - 3). (Odds of 0 would attain epsilon.)"""
+        """Return two pairs of scores, with odds for the worse candidate of e^-3 in one and e^(epsilon - 3) in the other.
+
+        Odds of 0 would attain epsilon.
+        """
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 
