@@ -7,7 +7,8 @@ trees in public implementations of their method (two give the trees in full; a t
 workclass). The head of each file says which parts are ours. Fung et al. chose the groups of workclass, education (and,
 as intervals, education-num), marital-status, occupation, relationship, sex and most of native-country. We chose the
 groups of race, the value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which the
-algorithm of Fung et al. cuts. They leave out records with ``?``; here ``?`` stays a separate value up to the top.
+algorithm of Fung et al. cuts. Fung et al. leave out records with ``?``; here ``?`` stays a separate value up to the
+top.
 
 A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
 level: where its intervals begin, and the end of the range. Lines that start with ``#`` are comments.
@@ -183,7 +184,7 @@ def _interval(low, high) -> str:
 
 
 def load(file: str | Path, attribute: str) -> Hierarchy:
-    """Return the hierarchy of `attribute` in the path `file`. Raises ``ValueError`` with the attribute and value."""
+    """Return the hierarchy of `attribute` from the path `file`. Raises ``ValueError`` with the attribute and value."""
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
     checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))

@@ -46,7 +46,7 @@ class IterativeBayes(BaseEstimator):
     Attributes
     ----------
     shares_ : probabilities of the cells, an axis for each attribute; edges_ : mapping from numeric attribute to edges
-    weights_ : (n,), the estimated over the observed proportion of each record's cell, scaled to mean 1
+    weights_ : (n,), the estimated proportion of each record's cell over the observed one, scaled to mean 1
     gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step
     n_iter_, converged_ : number of steps, and whether the gap is below `tol`
     """

@@ -156,7 +156,10 @@ def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.
 
 
 def anonymity(frame: pd.DataFrame, attributes: Collection[str]) -> int:
-    """Return the largest k for which `frame` (n >= 1 records) is k-anonymous in `attributes`: its smallest class."""
+    """Return the largest k for which `frame` (n >= 1 records) is k-anonymous in `attributes`.
+
+    This k is the size of the smallest class.
+    """
     if len(frame) == 0:
         raise ValueError("frame must not be empty")
     return int(class_sizes(frame, attributes).min())

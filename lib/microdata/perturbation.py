@@ -39,7 +39,7 @@ MOST_PERSONS = 16  # the largest number, because the sum is over all matchings o
 
 @dataclass(frozen=True)
 class RetentionReplacement:
-    """A mechanism that keeps a category with probability rho, else draws one of all `size` uniformly (equation 1).
+    """A mechanism that keeps a category with probability rho, or else draws one of all `size` uniformly (equation 1).
 
     size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, as in the draws
     """
@@ -53,7 +53,10 @@ class RetentionReplacement:
 
     @classmethod
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
-        """Return the mechanism of largest rho with a level <= `epsilon` in [0, inf) (clearly less from 30 on)."""
+        """Return the mechanism with the largest rho whose level is at most `epsilon` in [0, inf).
+
+        From an `epsilon` of 30 on, the level is clearly lower.
+        """
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
