@@ -1,1 +1,1 @@
-"""Provide arithmetic without privacy to the other subpackages: argument checks, exact sums, tensors, trees, minimizers."""
+"""Provide the other subpackages with numerical tools: argument checks, exact sums, tensors, trees and minimizers."""

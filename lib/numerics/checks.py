@@ -47,7 +47,7 @@ class Interval:
 def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
     """Return `value` as a float array (any shape), whose elements must all be inside `interval`.
 
-    Raises a ``ValueError``, including for non-numbers, that names the parameter, first offending value and range.
+    Raises a ``ValueError``, also for non-numbers, that names the parameter, the first offending value and the range.
     """
     try:
         array = _numbers(value)

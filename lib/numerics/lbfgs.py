@@ -20,7 +20,7 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
     """Minimize a convex function, starting at `x`; return (x, evaluations used, whether the minimizer was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done), arrays shaped like x that the next
-        call leaves alone; `done` ends the search, because only the caller knows what is close enough
+        call does not overwrite; `done` ends the search, because only the caller knows what is close enough
 
     The search also ends, short of the minimizer, if no step decreases the value (the limit of rounding).
     """

@@ -1,4 +1,4 @@
-"""Marginals of a graphical model by variable elimination on logarithms: slow, but in any range.
+"""Marginals of a graphical model by variable elimination on logarithms: slow, but for numbers of any size.
 
 This module computes the results of `contraction` in the textbook way (Koller and Friedman 2009, section 9.3). The
 module writes out the table over a variable and all variables joined with it, and sums the variable out. The method
