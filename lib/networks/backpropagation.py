@@ -1,4 +1,4 @@
-"""Forward pass, backpropagation and descent, compiled for all training (sei2017, equations 1, 4 to 6, 16, 18, 19).
+"""Compiled forward pass, backpropagation and descent, for all training (sei2017, equations 1, 4 to 6, 16, 18, 19).
 
 Widths are an int64 array (n_0, …, n_L). All other arrays are flat vectors of the network's dtype:
 

@@ -60,7 +60,7 @@ class Network:
     def initial(
         cls, widths: Sequence[int], *, rng: np.random.Generator, scheme: str = "he", dtype: str = "float32"
     ) -> Network:
-        """Return a network to start training from: random weights, biases 0.
+        """Return a network to start training from, with random weights and with biases of 0.
 
         scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
             -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The paper does not name a scheme.

@@ -49,8 +49,9 @@ class PrivacyStatement:
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the paper states for each parameter separately
     parameters, epochs, batches : numbers of parameters, epochs and batches in an epoch; in LearningFirst, 1 and 1
-    noise_covers_range : whether each change lies in a range no wider than its noise is made for, whatever the other
-        parameters are. It is False if thresholds derive from the other parameters, or if records are cut one by one
+    noise_covers_range : whether each change lies in a range no wider than the range its noise is made for, whatever the
+        other parameters are. It is False if thresholds derive from the other parameters, or if records are cut one by
+        one
 
     AnonymizedLearning divides epsilon among the E epochs: every step adds noise of scale range times E/epsilon to every
     change. A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
@@ -150,7 +151,9 @@ def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, 
 
 def release(network: Network, *, epsilon: float, weight_range: tuple[float, float], bias_range: tuple[float, float],
             rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
-    """Return a trained network with noise: clip, add Lap((high - low) / epsilon) to every parameter, clip (Theorem 3).
+    """Return a trained network after clipping every parameter, adding Lap((high - low) / epsilon), and clipping again.
+
+    Source: sei2017, Theorem 3.
 
     epsilon : (0, inf); weight_range, bias_range : finite pairs (low, high), low < high, chosen without the data
     rng : numpy Generator
@@ -316,9 +319,10 @@ def _leading_zeros(z):
 def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
     """Write standard Laplace variates into the float32 vector `draws` and advance `state`, one uint64.
 
-    Each takes a word of SplitMix64 (Steele, Lea, Flood 2014): one bit gives the sign, 22 bits a fraction f, and the leading
-    zeros of the other 41 bits a number g. U = 2^-(g+1) (1 + f) is uniform; the magnitude is -log U = (g+1) log 2 - log(1+f).
-    Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), with error at most 2e-7.
+    Each variate takes a word of SplitMix64 (Steele, Lea, Flood 2014): one bit gives the sign, 22 bits a fraction f, and
+    the leading zeros of the other 41 bits a number g. U = 2^-(g+1) (1 + f) is uniform; the magnitude is -log U = (g+1)
+    log 2 - log(1+f). Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), with
+    error at most 2e-7.
     """
     start = state[0]
     for k in range(draws.size):
