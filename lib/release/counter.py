@@ -1,6 +1,7 @@
 """Counts of records over many sets of attributes, in one pass; memory does not depend on the number of records.
 
-`Counter` adds records batch by batch; counters of parts of the records add up. `aim` accepts one in place of a `Table`.
+`Counter` adds records batch by batch; counters for parts of the records can be added. `aim` accepts a counter in place of
+a `Table`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ class Counter:
     """Records counted over sets of attributes; a new counter is empty.
 
     domain : `Domain`
-    workload : the sets, as for `aim`: k for all sets of k attributes, a collection of sets, or a mapping from sets
+    workload : the sets, as for `aim`: k for all sets of k attributes, a collection of sets, or a mapping whose keys are
+        sets
     max_cells : [1, inf). A set with more cells is not counted, but its smaller subsets are
 
     >>> import numpy as np
@@ -56,8 +58,9 @@ class Counter:
 
         batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
 
-        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain, with
-        the number of its record among all records added, from 0. After an error, no record of the batch is counted.
+        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain. The
+        message then gives the number of the code's record among all records added, counted from 0. After an error, no
+        record of the batch is counted.
         """
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}

@@ -16,7 +16,7 @@ def whole(path: str | Path) -> Iterator[Path]:
     """Provide an empty draft for the block to write; when the block ends, the draft replaces `path` at once.
 
     An existing file keeps its permissions; if `path` is a link, its target is written. If the block raises, or is killed,
-    `path` is unchanged. (A killed block leaves the draft in the same folder, as a hidden file without an ending.)
+    `path` is unchanged. (A killed block leaves the draft in the same folder, as a hidden file without an extension.)
 
     Raises ``OSError`` if `path` cannot be written, if possible before the block runs.
 

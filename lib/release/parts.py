@@ -21,7 +21,7 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     """Return the records of all `parts` in one `Counter`.
 
     parts : arguments of `batches`, for example paths
-    batches : a function that maps a part to its records, in batches as `Counter.add` takes them
+    batches : a function that maps a part to its records, in batches for `Counter.add`
     domain, workload, max_cells : as for `Counter`
     client : a `distributed.Client`, whose workers count one part at a time. With None, this process counts all parts
 

@@ -23,7 +23,7 @@ records (which values occur, the smallest and the largest number) would disclose
         missing: 2001-01-01
 
 "missing", the default of `missing`, and "other", the default of `unseen`, are additional values, unless `values` lists them.
-A value beyond a range counts as its nearest end.
+A value beyond a range counts as the nearest end of the range.
 
 A record of a CSV file is one line. With `multiline: yes` beside `attributes`, quoted text may continue over several lines.
 One record can then change where other records end, unless the program that wrote the file escapes quotation marks.
@@ -71,7 +71,7 @@ class Attribute:
     missing, unseen : the codes of missing and of unlisted values. `unseen` is -1 unless the kind is "values"
     starts : where the bins start, in increasing order: numbers, or ordinals of days if the kind is "dates"
     last : the end of the last bin, which the bin includes
-    form : the format of dates, as `datetime.strptime` takes it; "" means dates such as 2001-12-31
+    form : the format of dates, for `datetime.strptime`; "" means dates such as 2001-12-31
     """
 
     name: str

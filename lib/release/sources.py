@@ -46,7 +46,7 @@ _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
 def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
-    r"""Yield the records of `data`, batch after batch: for each attribute of `schema` its codes.
+    r"""Yield the records of `data` in batches, mappings from each attribute of `schema` to its codes.
 
     data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of Parquet files; a DuckDB file (.duckdb);
         or an address, sqlite:///people.db or postgresql://host/database

@@ -42,7 +42,9 @@ _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
         records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
-    """Run AIM on a `Table` or a `Counter`, preserving all sets of `size` attributes; other arguments are as for `aim`.
+    """Run AIM on a `Table` or a `Counter`, with all sets of `size` attributes as workload.
+
+    Arguments that are not listed here are as for `aim`.
 
     records : number of records to synthesize; 0 means that of the table if it is public, or else its noisy estimate
     seed : None, for a release, means the operating system's randomness, and integers until the noise is added. With an
@@ -119,7 +121,9 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
 
 
 def errors(result: Result, size: int) -> pd.DataFrame:
-    """Return all attributes, sets of `size` and other measured sets, with their cells and the `expected_error` of a count.
+    """Return the numbers of cells and the `expected_error` of a count, for attributes and sets of attributes.
+
+    The sets are all sets of `size` attributes, and the other measured sets.
 
     The error is that of the noise only, without the errors of the model and of sampling. The last column gives the
     error in per cent of the model's number of records. Without a measurement it is NaN, but `intervals` gives bounds.
@@ -310,7 +314,9 @@ def _upwards(number: float) -> str:
 
 def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
           within: str = "uniform", seed: int | None = None) -> None:  # fmt: skip
-    """Write the files of a release to `folder`, each whole: synthetic.csv, synthetic.parquet, errors.csv and model.npz.
+    """Write the files of a release to `folder`, each completely or not at all.
+
+    The files are synthetic.csv, synthetic.parquet, errors.csv, model.npz and statement.txt.
 
     promise : the text of statement.txt, from `statement`; `decoded`, `errors` and `save` describe the other files
     Raises ``FileExistsError`` if one of the files exists, because it may be another release.

@@ -1,4 +1,4 @@
-"""Bounds on the errors of counts from a release of AIM alone: without the records, and so at no cost in privacy.
+"""Bounds on the errors of counts, from a release of AIM alone: they do not use the records, and so cost no privacy.
 
 A marginal that was measured. A measurement is the true marginal plus independent noise of known law. The choice and the
 scale of a measurement may depend on all noise before it, but not on later noise. So the first measurement that covers a
@@ -59,8 +59,10 @@ class Intervals:
     """Intervals for counts; each field is a number or an array of the counts' shape.
 
     low, high : integers, as floats; the interval includes both ends
-    unbiased : the first measurement that covers the counts. Its mean, given that there is one, is the truth; else NaN
-    expected_error : the mean absolute error of `unbiased` (for discrete Gaussian noise, of continuous noise), or NaN
+    unbiased : the first measurement that covers the counts. Its mean, given that there is one, is the truth; NaN if
+        there is none
+    expected_error : the mean absolute error of `unbiased` (for discrete Gaussian noise, that of continuous noise), or
+        NaN
     measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
     """
 
