@@ -86,7 +86,7 @@ class Choice:
 class Result:
     """The result of a run.
 
-    synthetic : a `Table` drawn from `model`; model : the last model; measurements, steps : those made, in order
+    synthetic : a `Table` drawn from `model`; model : the last model; measurements, steps : all that were made, in order
     rho : the budget; rho_used : the part spent. In an exact run both are Fractions, like the steps' scales and epsilons
     noise : the kind of noise; total : the number of records if it is public, else None; choice : the last round's choice
     """

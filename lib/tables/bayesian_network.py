@@ -4,8 +4,9 @@ Attributes are placed one after another, the first at random. The exponential me
 and its parents among the attributes already placed. The score measures how strongly the attribute depends on them.
 Then the counts of each attribute with its parents are measured with noise, and records are drawn down the network.
 
-The first attributes, with fewer than `parents` parents, need no separate tables: their tables are marginals of that of
-the first attribute with all its parents. So d attributes cost d - 1 selections and max(d - parents, 1) measurements.
+The first attributes, with fewer than `parents` parents, need no separate tables: their tables are marginals of the
+table of the first attribute that has `parents` parents. So d attributes cost d - 1 selections and max(d - parents, 1)
+measurements.
 
 The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n|, with c the joint counts of an attribute x and its
 parents y, and n the sum of c. This is n times the score R of Zhang et al. Adding the record (x_0, y_0) to a table with
@@ -56,8 +57,9 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
     table : `Table` over a public domain; epsilon : (0, inf); rng : numpy Generator
     parents : integer >= 1, the number of parents of an attribute (for the first attributes, all earlier ones)
 
-    A table of counts has sensitivity 1 and gets Laplace noise. Postprocessing moves noisy counts to the nearest ones
-    >= 0 with a common sum: the estimate of n, and the number of records. Raises ``ValueError`` for values out of range.
+    A table of counts has sensitivity 1 and gets Laplace noise. Postprocessing moves noisy counts to the nearest
+    counts >= 0 with a common sum, which is the estimate of n and the number of records. Raises ``ValueError`` for
+    values out of range.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, privbayes

@@ -3,12 +3,13 @@
 A "plain" fit has the same small entropy for all effects (`graphical_model.fit`), and follows each measurement as
 closely as possible. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its
 distance (Bregman). Each step stays close to the result of the step before. After four steps, the model does not yet
-fit the noise, as after infinitely many. The weight of the entropy for an effect depends on how far the effect exceeds
-its noise (`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n / (s^2
-(S - 1)) would shrink an effect of strength S by 1 / S. This is empirical Bayes: 1 / S of the effect's squared length is
-noise. The weight is a multiple of n / (s^2 (S - 1)) plus a multiple of 1 / s. The second term differs between effects
-only by their noise, because within an effect a few large cells can stand out while the others do not. The shrinkage of
-four steps compounds. The multiples were found by trial on four tables, and corrected for faults on two more tables.
+fit the noise, as it would after infinitely many. The weight of the entropy for an effect depends on how far the effect
+exceeds its noise (`Reconciliation.strengths`). For noise with deviation s in cells of n expected records, a weight of n
+/ (s^2 (S - 1)) would shrink an effect of strength S by 1 / S. This is empirical Bayes: 1 / S of the effect's squared
+length is noise. The weight is a multiple of n / (s^2 (S - 1)) plus a multiple of 1 / s. The second term differs between
+effects only by their noise, because within an effect a few large cells can stand out while the others do not. The
+shrinkage of four steps compounds. The multiples were found by trial on four tables, and corrected for faults on two
+more tables.
 """
 
 from __future__ import annotations

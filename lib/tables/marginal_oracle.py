@@ -32,7 +32,7 @@ class MarginalOracle:
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : an elimination order that is known to be good, to compare with the orders that are found
 
-    A clique inside another shares its tensor, and their potentials add up. A variable in no clique is uniform.
+    A clique inside another shares the other's tensor, and their potentials add up. A variable in no clique is uniform.
     """
 
     def __init__(

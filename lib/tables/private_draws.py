@@ -6,7 +6,8 @@
   variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
 - The model is public, because it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the
   expected noise and the weights, which are also public. The scores are then integers. One record changes them by at
-  most GRAIN times the largest weight, twice as much if replaced. The exact exponential mechanism makes the choice.
+  most GRAIN times the largest weight, or twice that if it is replaced. The exact exponential mechanism makes the
+  choice.
 
 Sums of 64-bit integers cannot overflow for tables of fewer than 2^50 records.
 """

@@ -1,4 +1,4 @@
-"""Records moved, value by value, until their pair counts come close to targets: a step after any synthesis.
+"""Records moved, value by value, until their pair counts come close to targets, as a last step after any synthesis.
 
 Records drawn from a model differ from the model's counts by rounding, and a junction tree cannot hold all pairs. Here
 single values of the records change so that

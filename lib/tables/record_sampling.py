@@ -22,8 +22,8 @@ def from_conditionals(
     """Return `n` records, an integer array (n, d), in random order.
 
     conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]). Up to a constant, the sum of
-        the arrays is the logarithm of the variable's probability given the other variables among the axes. These come
-        earlier in the list
+        the arrays is the logarithm of the variable's probability given the other variables among the axes. The other
+        variables come earlier in the list
     marginals : the distribution of each variable in turn, an array of the probabilities of its values
     """
     columns = [np.empty(0, dtype=np.min_scalar_type(max(map(len, marginals)) - 1))] * len(marginals)

@@ -71,7 +71,8 @@ class Answers(Reconciliation):
     def standing_out(self, limit: int) -> list[Effect]:
         """Return cliques for a model of at most `limit` cells: every attribute with an answer, then pairs.
 
-        Pairs come in the order of the summed distance from independence of their cells, each less what noise explains.
+        Pairs come in the order of their distance from independence, summed over their cells after subtracting what
+        noise explains.
         """
         singles = sorted(effect for effect in self._effects if len(effect) == 1)
         scores = {}
@@ -101,7 +102,7 @@ class Answers(Reconciliation):
 def targets(
     answers: Answers, model: GraphicalModel, pairs: Iterable[Effect], inside: Collection[Effect]
 ) -> dict[Effect, NDArray[np.float64]]:
-    """Return target counts for `pairs`: the model's, and for pairs measured but not `inside` it a shrunken answer.
+    """Return target counts for `pairs`: the model's or, for measured pairs not `inside` the model, a shrunken answer.
 
     With D the distance of the measured residual from the model's and S its mean square over the variance of the noise,
     the target is the model's counts plus max(0, 1 - 1/S) D: the positive-part shrinkage of James and Stein 1961, towards

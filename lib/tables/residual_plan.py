@@ -5,15 +5,16 @@ residuals of its subsets, each spread over the cells of r. Let the residual of e
 freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then it contributes w_r t dof_e / (cells of r outside e). The
 sum over all r, plus `SINGLES` times the same for each single attribute, is t times the stake s_e.
 
-Let the residual of e have the variance tau_e^2 per degree of freedom around what is expected without asking for it (its
-signal), and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the expectation in
-the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimizes the sum of s_e / (1/tau_e^2 + g_e)
-at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before it. By the Lagrange conditions,
+Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
+without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
+expectation in the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimizes the sum of
+s_e / (1/tau_e^2 + g_e) at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before it. By the Lagrange
+conditions,
 
     g_e = max(k_e, sqrt(s_e / (c_e lambda)) - 1/tau_e^2),                                         (1)
 
-as in reverse water-filling (Cover and Thomas 2006, 10.3.3): a residual gets nothing if its signal is below the water. With
-x = lambda^(-1/2) the cost is piecewise linear in x, so that x follows from sorting (`water_filling`).
+as in reverse water-filling (Cover and Thomas 2006, 10.3.3): a residual gets nothing if its signal is below the water
+level. With x = lambda^(-1/2) the cost is piecewise linear in x, so that x follows from sorting (`water_filling`).
 
 For unbounded neighbours, c_e is the squared length of what a record adds (`residual_queries`). For bounded neighbours the
 cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and
@@ -82,7 +83,7 @@ def water_filling(
 
     stakes : s_e, (0, 1e150], (m,); prices : c_e, [1e-100, 1e100], (m,); m >= 1
     inverse_signals : 1 / tau_e^2, [0, 1e150], (m,); known : k_e, [0, 1e150], (m,)
-    budget : what sum_e c_e times the added precisions is, (0, 1e100]
+    budget : the sum over e of c_e times the added precision, (0, 1e100]
 
     >>> from lib.tables.residual_plan import water_filling
     >>> print(water_filling([1.0, 1.0, 1.0], [1.0, 1.0, 4.0], [0.0, 3.0, 0.0], [0.0, 0.0, 0.0], 2.0))
@@ -161,7 +162,7 @@ def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
 
 
 def first_signal(records: float, cells: int) -> float:
-    """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by the count of an even cell.
+    """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by the mean count of a cell.
 
     records : [1, inf), the noisy number of records; cells : [1, 1e100], the pair's number of cells
     """

@@ -66,7 +66,7 @@ Effect = tuple[int, ...]  # sorted positions of at most two attributes
 def centred(table: ArrayLike) -> NDArray[np.float64]:
     """Return the residual of `table`, an array of counts in [-1e150, 1e150]: the array less its means along each axis in turn.
 
-    A table without axes is a number of records, which stays as it is.
+    A table without axes is a number of records, which is returned unchanged.
 
     >>> from lib.tables.residual_queries import centred
     >>> print(centred([[3.0, 1.0], [1.0, 1.0]]))
@@ -145,7 +145,7 @@ def _sum_up(terms) -> float:
 
 
 def sigma_for(precision: float) -> float:
-    """Return the smallest standard deviation, to a rounding, whose squared reciprocal is at most `precision`.
+    """Return the smallest standard deviation, up to rounding, whose squared reciprocal is at most `precision`.
 
     precision : [1e-150, 1e150]
     """

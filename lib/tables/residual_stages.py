@@ -3,8 +3,8 @@
 1. One per cent of the budget goes to the number of records, unless that number is public.
 2. Two stages, with 40 and 60 % of the rest, ask for residuals of single attributes and pairs (`residual_queries`). Each
    divides its budget among them by reverse water-filling (`residual_plan`). The first expects each cell of a pair to be
-   off by the count of an even cell. The second knows from the first how far each pair stands out: from independence if the
-   first model has room for the pair, and otherwise from that model.
+   off by the mean count of a cell. The second knows from the first how far each pair stands out: from independence if
+   the first model has room for the pair, and otherwise from that model.
 3. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
    (`residual_answers`, `last_fit`).
 4. The other pairs get targets: the model's counts, moved towards the answers as far as these stand out.
@@ -69,7 +69,7 @@ class StagedResult:
     """The result of a run.
 
     synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
-    targets : the counts of pairs that they were moved to, for as many records as the model has
+    targets : the counts of pairs that the records were moved towards, for as many records as the model has
     stages : the number of records first, unless it is public; total : the public number of records, else None
     mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent
     """
@@ -94,14 +94,14 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
     rng : the noise is drawn in floating point, for study: anyone who knows the seed can remove it
     neighbours : "unbounded" or "bounded"; in the second case the number of records is public
-    total : the number of records, [1, inf), if it is public under unbounded neighbours too; the guarantee is then for
-        what else the records say
+    total : the number of records, [1, inf), if it is public under unbounded neighbours too; the guarantee then covers
+        everything else about the records
     records : number of records to synthesize, by default the model's total (`GraphicalModel.synthesize`)
     max_cells : largest number of cells of the model's junction tree, at least the sum of the attributes' sizes
 
     Attributes outside the workload are uniform in the result. If the pairs have more than 2^24 cells together, the
-    largest are left out, whatever the records. Raises ``ValueError`` for values outside these ranges, larger sets in the
-    workload, and attributes that the table lacks.
+    largest pairs are left out, whatever the records are. Raises ``ValueError`` for values outside these ranges, larger
+    sets in the workload, and attributes that the table lacks.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, staged_residuals
