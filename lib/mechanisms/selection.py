@@ -106,7 +106,7 @@ class Exponential(PositiveFields):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores, with odds for the worse candidate of e^-3 in one and e^(epsilon - 3) in the other.
+        """Return two pairs of scores, in which the worse candidate has odds of e^-3 or of e^(epsilon - 3).
 
         Odds of 0 would attain epsilon.
         """

@@ -1,4 +1,4 @@
-"""Microaggregation with Laplace noise, the first step of sei2017's AnonymizingFirst: as published, and a private version.
+"""Microaggregation with Laplace noise, the first step of sei2017's AnonymizingFirst: as published, and a private form.
 
 The paper (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put
 into groups of k or more, and each group is represented by its mean (its centroid). Laplace noise is added to the
