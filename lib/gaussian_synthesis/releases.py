@@ -113,8 +113,9 @@ def released_delta(
 
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
     not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
-    lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if no pair is known. Both are for
-    unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem E.
+    lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if no pair is known. Both bounds are
+    for unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem
+    E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
@@ -155,9 +156,9 @@ def regularised_released_delta(
     epsilon : number or array in (-inf, inf); size and tolerance : as in `released_delta`
 
     The upper bound is the delta of `regularised_pair`, and the lower bound that of its first coordinate, which the data
-    sets of `regularised_epsilon_attained` attain. Both are for unclipped records, allow for the quadrature's error and
-    lie in [0, 1]. Raises ``ValueError`` for other arguments, and ``ArithmeticError`` where 4 d / sigma exceeds about
-    1e15. Source: Theorem H, stated and proved in `regularised_epsilon`.
+    sets of `regularised_epsilon_attained` attain. Both bounds are for unclipped records, allow for the quadrature's
+    error and lie in [0, 1]. Raises ``ValueError`` for other arguments, and ``ArithmeticError`` where 4 d / sigma
+    exceeds about 1e15. Source: Theorem H, stated and proved in `regularised_epsilon`.
 
     >>> from lib.gaussian_synthesis import regularised_released_delta
     >>> lower, upper = regularised_released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)

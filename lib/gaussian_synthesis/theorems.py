@@ -13,7 +13,7 @@ from . import bounds, pairs, releases
 
 @dataclass(frozen=True)
 class Theorem:
-    """What a theorem covers, and the functions that compute it.
+    """The scope of a theorem, and the functions that compute its bounds.
 
     name : "Theorem H"; source : where it is stated and proved
     neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is

@@ -11,8 +11,8 @@ Lemma. Replacing one value moves the vector of the n // k centroids of one attri
 Proof. Let x and x' be the sorted values before and after a value a is replaced by b, say a <= b. Removing a and
 inserting b shifts the values between them by one place down, so x'_i >= x_i for all i. All other values occur in x and
 in x', so sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same before and after.
-So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (Attained if one
-of k zeros becomes a one, and all other values are ones.)
+So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (The bound is
+attained if one of k zeros becomes a one, and all other values are ones.)
 
 So noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
 relies on this sensitivity, which does not cover the assignment of records to groups. The assignment depends on the

@@ -14,7 +14,7 @@ records in random order, assigns any row to any person with probability at most 
 
 The chapter "How private is a perturbed table?" proves both.
 
-Everything is computed in floating point and is, like any such noise, exact only up to rounding (Mironov, CCS 2012).
+Everything is computed in floating point, and is therefore exact only up to rounding (Mironov, CCS 2012).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Junction trees: an order for summing variables out, and the sizes of the resulting tables.
 
 A model over variables 0 to d - 1 is given by the scopes of its factors, tuples of variables. Eliminating a variable
-joins all variables that share a factor with it. The joined sets not inside others are the cliques of a junction tree.
-The model's size is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section 4: JT-SIZE).
+joins all variables that share a factor with it. The joined sets that are not inside others are the cliques of a
+junction tree. The model's size is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section
+4: JT-SIZE).
 
 Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either rule alone
 is up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size).

@@ -70,7 +70,7 @@ class Pairwise(LinearOperator):
         return full
 
     def thinned(self, least: float) -> Pairwise | csc_array:
-        """Return a sparse matrix without entries of exponents below `least`, or `self` if over one in fifty remain."""
+        """Return a sparse matrix without the entries whose exponents are below `least`, or `self` if over 2 % remain."""
         smallest = np.exp(least)
         some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
         sample = Pairwise(self.left, self.right[some])

@@ -271,7 +271,7 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """Return the guarantee in words, for publication; a `seed` means that there is none. Arguments are as for `run`.
+    """Return the guarantee in words, for publication; with a `seed` there is none. Arguments are as for `run`.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
