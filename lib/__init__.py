@@ -1,7 +1,7 @@
 """Mechanisms, bounds and estimators of the five documents of the compendium, in subpackages.
 
 Import a subpackage's public names, which its `__init__` lists, or one of its modules. In the repository the package is
-`lib`; built, it is `dp_compendium`. `__version__` is the version of the installed distribution.
+`lib`; once built, it is `dp_compendium`. `__version__` is the version of the installed distribution.
 
     from dp_compendium.gaussian_synthesis import unbounded_epsilon
     unbounded_epsilon(n=10**7, alpha=4, d=6, sigma=0.01)

@@ -2,7 +2,7 @@
 
 AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bounded range: for two
 neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
-epsilon (Durfee and Rogers 2019). The saving in privacy cost depends on the accountant:
+epsilon (Durfee and Rogers 2019). How much privacy cost this property saves depends on the accountant:
 
 - `bounded_range_zcdp` gives rho = epsilon^2/8 (Cesar and Rogers 2021), which adds up as zCDP.
 - "bounded range" in `compose_schedule` gives the smallest possible epsilon, up to the stated error.
@@ -11,13 +11,15 @@ epsilon (Durfee and Rogers 2019). The saving in privacy cost depends on the acco
 
 To find the smallest epsilon, let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence
 E[(1 - e^(x - L))+] of the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) =
-E[V_{after}(x - L)]; the worst exponential mechanism attains the maximum of this mean over t. For each t it has only two
-outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1. So all mass is at the ends of its
-range: e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon). An adversary who sees all earlier
-outputs may choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and k steps take k sweeps.
+E[V_{after}(x - L)]; the worst exponential mechanism attains the maximum of this mean over t. For each t this mechanism
+has only two outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1. So all mass is at the
+ends of the range of r: e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon). An adversary
+who sees all earlier outputs may choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and k
+steps take k sweeps.
 
 The order matters, since E max >= max E. An adversary gains most from seeing all noisy measurements first, and least
-from seeing them last. These cases give an upper and a lower bound for any order of measurements among the selections.
+from seeing them last. These two orders give an upper and a lower bound for any order of measurements among the
+selections.
 """
 
 from __future__ import annotations

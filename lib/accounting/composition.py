@@ -145,7 +145,8 @@ class Accountant:
     Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
     mechanisms' pure epsilons. If one of these is infinite, the methods use each run's epsilon at a part of `delta`.
     `basic` divides `delta` equally; `advanced` and `optimal` use the best of many divisions. The theorems behind
-    `advanced` and `optimal` are about equal mechanisms, so each one is assumed to cost as much as the most expensive.
+    `advanced` and `optimal` are about equal mechanisms, so each mechanism is assumed to cost as much as the most
+    expensive one.
 
     >>> from lib.accounting import Accountant
     >>> from lib.mechanisms import Laplace
@@ -177,11 +178,11 @@ class Accountant:
         return total_up(costs, [count for _, count in self.mechanisms])
 
     def advanced(self) -> float:
-        """Return the epsilon by Dwork, Rothblum, Vadhan 2010; see `advanced` of this module."""
+        """Return the epsilon by the theorem of Dwork, Rothblum, Vadhan 2010; see `advanced` of this module."""
         return self._by(lambda epsilon, own, count: advanced(epsilon, count, self.delta - count * own, own).epsilon)
 
     def optimal(self) -> float:
-        """Return the epsilon by Kairouz, Oh, Viswanath 2015; see `optimal` of this module."""
+        """Return the epsilon by the theorem of Kairouz, Oh, Viswanath 2015; see `optimal` of this module."""
         return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
     def rdp(self) -> float:

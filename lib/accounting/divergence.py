@@ -133,7 +133,8 @@ def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Arr
 
     mean1, mean2 : shape (d,), or numbers if d = 1; cov1, cov2 : shape (d, d), or numbers
     Raises ``ValueError`` if shapes disagree, an entry is not finite, or a covariance is not symmetric and positive
-    definite (in double precision). Raises ``ArithmeticError`` if the two are too far apart for double precision.
+    definite (in double precision). Raises ``ArithmeticError`` if the two Gaussians are too far apart for double
+    precision.
     """
     mean1, cov1, factor1 = _gaussian("1", mean1, cov1)
     mean2, cov2, factor2 = _gaussian("2", mean2, cov2)
@@ -298,8 +299,9 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
 
     The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand
     overflows because the divergence is infinite or too large. A logarithmically diverging integral may look finite.
-    Raises ``ValueError`` for alpha or points out of range, or a density whose integral is not 1 to 1e-6 (if the
-    quadrature missed a peak, name the peak in `points`), and ``ArithmeticError`` if the quadrature does not converge.
+    Raises ``ValueError`` for alpha or points out of range, or a density whose integral differs from 1 by more than 1e-6
+    (if the quadrature missed a peak, name the peak in `points`), and ``ArithmeticError`` if the quadrature does not
+    converge.
 
     >>> import numpy as np
     >>> from lib.accounting import renyi

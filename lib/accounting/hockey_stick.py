@@ -9,7 +9,7 @@ two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any line 
     delta(eps) = 1/(2 pi) ∫ F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
 On the other side of the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
-for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest (`_choose_line`): it
+for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest (`_choose_line`), which
 belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is the saddle-point
 accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
@@ -43,7 +43,7 @@ _MOST_NODES = 2**20
 
 
 class HockeyStick(NamedTuple):
-    """The computed `delta` and a bound, `error`, on its distance from the true one, both in the shape of epsilon."""
+    """The computed `delta` and a bound, `error`, on its distance from the true delta, both in the shape of epsilon."""
 
     delta: Numbers
     error: Numbers

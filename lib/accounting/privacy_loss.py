@@ -131,7 +131,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Return the loss of randomized response over k values, with odds e^epsilon to 1 for the truth against each lie.
+    """Return the loss of randomized response over k values: the truth has odds e^epsilon to 1 against each other value.
 
     epsilon : (0, 1e150]; k : integer in [2, inf)
     """

@@ -53,7 +53,7 @@ class Audit:
     confidence: float
 
     def refutes(self, epsilon: float) -> bool:
-        """Return whether the audit refutes that the mechanism is (`epsilon`, delta)-DP, for an epsilon in [0, inf).
+        """Return whether the audit refutes the claim of (`epsilon`, delta)-DP, for an epsilon in [0, inf).
 
         A true claim is refuted with probability at most 1 - confidence.
         """
@@ -165,7 +165,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 def most_provable(trials: int, confidence: float = 0.95) -> float:
     """Return the largest lower bound for delta 0 that `trials` runs on each input can give.
 
-    In this case all runs on one input hit the event, and none on the other.
+    The bound is this large if all runs on one input hit the event and no run on the other does.
 
     trials : integer >= 4 (half of them choose the event); confidence : (0, 1)
 

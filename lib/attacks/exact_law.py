@@ -31,7 +31,7 @@ _ROUNDING = 1e-9
 
 
 class NotEnumerable(ValueError):
-    """The error for an oracle that draws random numbers in a way whose outcomes cannot be listed."""
+    """The error for an oracle whose random draws have outcomes that cannot be listed."""
 
 
 @dataclass(frozen=True)

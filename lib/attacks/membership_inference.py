@@ -158,7 +158,7 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     features : array (n, d), n >= 8; labels : (n,); shadows : integer >= 4
 
     Target and shadow models are trained on halves of the records. The two shadow models of a pair are trained on
-    complementary halves, so that each record is used in half of them. All scores are for the same target.
+    complementary halves, so that half of the shadow models use each record. All scores are for the same target.
 
     >>> import numpy as np
     >>> from lib.attacks.membership_inference import play

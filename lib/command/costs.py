@@ -122,7 +122,8 @@ def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, n
     """Compute the epsilon of records drawn from a Gaussian.
 
     The Gaussian is fitted to the data (Miura et al. 2022). Each theorem that covers the case gives an epsilon. Theorem H
-    needs no assumption about the data. Theorems E and H use the law of the privacy loss, and the others the best Rényi order.
+    needs no assumption about the data. Theorems E and H use the law of the privacy loss, and the other theorems use the
+    best Rényi order.
 
     An epsilon also holds for more than n records, if the number of synthetic records stays the same. Theorems D and E
     prove this only from n = 3 on, or for one attribute from n = 1 / sqrt(1 - sigma); for bounded neighbours n must be

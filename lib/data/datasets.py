@@ -93,7 +93,7 @@ _PARTS = {"train": slice(0, 32_561), "test": slice(32_561, None), "all": slice(N
 
 
 def adult(part: str = "train", *, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
-    """Return Adult under UCI's column names (`ADULT_COLUMNS`), six integer and nine string columns.
+    """Return Adult under UCI's column names (`ADULT_COLUMNS`), with six integer and nine string columns.
 
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
     missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222).

@@ -65,12 +65,12 @@ def _elementwise(formula, *, error=2.0**-48, ranges=_RANGES):
 
 @_elementwise
 def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
+    """Return the epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
 
     n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
     d : attributes, integer in [1, 1e30]; sigma : lower bound of the covariance's smallest eigenvalue, [1e-30, 1]
-    All broadcast. The result is the larger of epsilon_{alpha,1} (n against n + 1) and epsilon_{alpha,2} (n + 1 against
-    n), rounded up by at most a relative 1e-14. It is ``inf`` where the theorem's condition fails.
+    All arguments broadcast. The result is the larger of epsilon_{alpha,1} (n against n + 1) and epsilon_{alpha,2} (n +
+    1 against n), rounded up by at most a relative 1e-14. It is ``inf`` where the theorem's condition fails.
     Raises ``ValueError`` for arguments outside these ranges.
     Coq checks this, except for rounding: `theorem_3_1` in proofs/.
     Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
@@ -86,7 +86,7 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
 
 @_elementwise
 def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
+    """Return the epsilon of Theorem 3.2 (bounded neighbours: one of n records replaced), per released record.
 
     Arguments, errors and accuracy are as in `unbounded_epsilon`.
     The result is ``inf`` unless alpha < n^2 / (tau (n - 1)).
@@ -288,9 +288,10 @@ def unbounded_epsilon_tight(
     n, alpha, d, sigma : as in `unbounded_epsilon`, but sigma in [1e-30, 1): at 1 no data set has a neighbour
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
-    This covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the squared
-    distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), the divergence of adding a
-    record may first dip near 0), so the supremum over [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
+    This bound covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the
+    squared distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), the divergence of
+    adding a record may first dip near 0), so the supremum over [0, `radius`] is at an end. Errors are as in
+    `unbounded_epsilon`.
     Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
@@ -313,8 +314,9 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
 
     n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
     d : attributes, integer in [1, 1e30]; sigma : the variance added to each attribute, [1e-30, 1e30]
-    All broadcast. The result is the larger of the two directions, rounded up by at most a relative 1e-14. It is ``inf``
-    unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for arguments outside these ranges.
+    All arguments broadcast. The result is the larger of the two directions, rounded up by at most a relative 1e-14. It
+    is ``inf`` unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for arguments outside these
+    ranges.
 
     The only condition on the data is that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
     With N = n + 1 and kappa = n tau / N^2, the pair below is at least as distinguishable as any other, and
@@ -323,9 +325,9 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
         removed = alpha kappa / (2 n (1 - (alpha-1) kappa))   + psi(-kappa/(1+kappa))/2   + d psi(1/n)/2.
 
     Theorem H. Let P = N(0, I) and Q = N((sqrt(tau)/N) e_1, diag(1 + kappa, n/N, ..., n/N)) in d + 1 dimensions. For any
-    data set of n records in the cube and any record that is added, a channel that does not depend on which of the two
-    is used sends P to the law of the one and Q to that of the other. So every measure that respects post-processing,
-    in both directions and for m records, is at most that of (P, Q), or of its m-fold product.
+    data set of n records in the cube and any record that is added, there is a channel that sends P to the law of one
+    data set's release and Q to the law of the other's. So every measure that respects post-processing, in both
+    directions and for m records, is at most that of (P, Q), or of its m-fold product.
 
     Proof. Let Sigma_1 = Sigma + sigma I, v the added record minus mu, w = Sigma_1^-1/2 v and R = I - sigma Sigma_1^-1,
     which is positive semidefinite. Let A = [w / sqrt(tau), R^1/2], a d x (d+1) matrix. Since v v^T <= |v|^2 I <= 4 d I

@@ -66,8 +66,8 @@ def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: 
     """Return a lower bound for `regularised_epsilon`: the D_alpha of an explicit pair of data sets, rounded down.
 
     One data set has n equal records in a corner of the cube; the other also has the opposite corner. Their Gaussians
-    differ in one direction only, as the first coordinates of Theorem H's pair do. So the bound is above the true
-    supremum by at most its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order d / n^2.
+    differ in one direction only, as the first coordinates of Theorem H's pair do. So `regularised_epsilon` is above the
+    true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order d / n^2.
     Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n + 1)^2.
     Coq checks this, except for rounding: `H_added_attained` and `H_removed_attained` in proofs/.
 
@@ -102,7 +102,7 @@ def _radii(n, d, sigma):
 
 
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a data set (n, d) in D_sigma and a record (d,) whose addition keeps it there and nearly attains Theorem D.
+    """Return a data set (n, d) and a record to add (d,) that nearly attain Theorem D, in D_sigma before and after.
 
     Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records. On one more
     record of either kind the value may lie in between, and everywhere else it is -1. So the smallest eigenvalue is that

@@ -155,10 +155,10 @@ def regularised_released_delta(
     n : [1, 1e15]; d : integer in [1, inf); sigma : the variance added to each attribute, [1e-30, 1e30]
     epsilon : number or array in (-inf, inf); size and tolerance : as in `released_delta`
 
-    The upper bound is the delta of `regularised_pair`, and the lower bound that of its first coordinate, which the data
-    sets of `regularised_epsilon_attained` attain. Both bounds are for unclipped records, allow for the quadrature's
-    error and lie in [0, 1]. Raises ``ValueError`` for other arguments, and ``ArithmeticError`` where 4 d / sigma
-    exceeds about 1e15. Source: Theorem H, stated and proved in `regularised_epsilon`.
+    The upper bound is the delta of `regularised_pair`, and the lower bound is that of its first coordinate, which the
+    data sets of `regularised_epsilon_attained` attain. Both bounds are for unclipped records, allow for the
+    quadrature's error and lie in [0, 1]. Raises ``ValueError`` for other arguments, and ``ArithmeticError`` where 4 d /
+    sigma exceeds about 1e15. Source: Theorem H, stated and proved in `regularised_epsilon`.
 
     >>> from lib.gaussian_synthesis import regularised_released_delta
     >>> lower, upper = regularised_released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)

@@ -37,7 +37,7 @@ class Theorem:
     attained: Callable[..., Numbers] | None = None
 
     def falls_from(self, d: int, sigma: float) -> int:
-        """Return the n from which the cost of m records, m fixed, is proved to fall as n grows (see `releases`).
+        """Return the n from which the cost of a fixed number of records is proved to fall as n grows (see `releases`).
 
         d, sigma : scalars as in the theorem's function. A cost for this n or more also holds for all larger data sets.
 

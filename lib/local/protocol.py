@@ -1,4 +1,4 @@
-"""The common base of all frequency oracles: support counts, the raw estimator, its variance, its intervals.
+"""The common base of all frequency oracles: support counts, the raw estimator, its variance and its intervals.
 
 Each user holds one of k values and sends one randomized report. A report supports some of the values, and the number
 of reports that support a value is its support count. In a pure protocol (Wang et al. 2017, Section 3) a report supports
@@ -171,8 +171,9 @@ class FrequencyOracle(ABC):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the ends, in the shape of `counts`, of a confidence interval for each frequency.
 
-        The interval is Wilson's, with the protocol's variance: the f with (estimate - f)^2 <= z^2 variance(f, n). The
-        `confidence`, in (0, 1), is asymptotic and for one value at a time. The interval is not cut to [0, 1].
+        The interval is Wilson's, with the protocol's variance: the set of all f with (estimate - f)^2 <= z^2
+        variance(f, n). The `confidence`, in (0, 1), is asymptotic and holds for one value at a time. The interval is
+        not cut to [0, 1].
         """
         estimate = self.estimate(counts, n)
         z = -scipy.special.ndtri((1 - checks.number("confidence", confidence, "(0, 1)")) / 2)

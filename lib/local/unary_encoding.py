@@ -24,8 +24,8 @@ from .protocol import FrequencyOracle, bit_rows, column_sums, representable
 def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Generator) -> NDArray[np.bool_]:
     """Return independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
 
-    A random byte below floor(256 probability) means True, and a byte above it means False. If the byte is equal to it,
-    which happens once in 256 times, a uniform number decides for the remaining fraction.
+    A random byte below floor(256 probability) means True, and a byte above that number means False. If the byte is
+    equal to it, which happens once in 256 times, a uniform number decides for the remaining fraction.
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
     probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)

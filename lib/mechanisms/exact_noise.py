@@ -7,9 +7,9 @@ Algorithms 1-3). Every sampler is built from coins:
 - `bernoulli_exp`, heads with probability e^-x for a rational x, uses coins of probability x/1, x/2, x/3, ...
 - `discrete_laplace` and `discrete_gaussian` propose integers and accept them by tossing these coins
 
-Parameters are ints, Fractions or floats. A float means the fraction that it represents (0.1 is 3602879701896397/2^55).
-Values that provably fit are computed in 64-bit integers, and all others in Python's unbounded integers; the
-distribution is the same.
+Parameters are ints, Fractions or floats. A float is taken as exactly the fraction that it represents (0.1 is
+3602879701896397/2^55). Values that provably fit are computed in 64-bit integers, and all others in Python's unbounded
+integers; the distribution is the same.
 
 rng : any object with a method ``bytes(n)``, such as a `numpy.random.Generator` or `noise.system_rng()`
 """

@@ -61,10 +61,10 @@ class RandomizedResponse(PureDP):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) for k = 2; otherwise up to 1/2000 too large.
+        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) for k = 2, or else up to 1/2000 too large.
 
         The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
-        no quotient D_alpha / alpha exceeds D at the larger order over the smaller order, and beyond the grid no
+        no quotient D_alpha / alpha exceeds D at the larger order divided by the smaller order, and beyond the grid no
         quotient exceeds D_1. If v is the mean square of the losses, quotients up to alpha lie below
         e^(alpha epsilon) v/2 and D_1 lies above e^-epsilon v/2, so for small epsilon the grid can start later.
         """

@@ -30,7 +30,7 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
 
     Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The index chosen has the largest
     exponent plus Gumbel noise, so no exponential is computed. The choice is epsilon-DP. Its privacy loss has a range of
-    epsilon, so it is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
+    epsilon, so the choice is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
     Raises ``ArithmeticError`` for exponents that overflow.
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")

@@ -1,9 +1,9 @@
 """Iterative Bayes: the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
 
-Let x have a probability for each cell of the multidimensional histogram, T the transition probabilities between
-cells, and h the histogram of the perturbed records. Equation (6) maximizes sum_y h_y ln (T x)_y. The paper uses the EM
-algorithm, x <- x * T^T(h / T x) / n. The matrix T is a product over the attributes, so T is applied attribute by
-attribute and never formed. An iteration costs (cells) * (sum of the sizes) operations.
+Let x be the vector of the probabilities of all cells of the multidimensional histogram, T the matrix of transition
+probabilities between cells, and h the histogram of the perturbed records. Equation (6) maximizes sum_y h_y ln (T x)_y.
+The paper uses the EM algorithm, x <- x * T^T(h / T x) / n. The matrix T is a product over the attributes, so T is
+applied attribute by attribute and never formed. An iteration takes (number of cells) * (sum of the sizes) operations.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ class IterativeBayes(BaseEstimator):
     perturbation : the `Perturbation` that the records went through
     bins : the number >= 1 of bins of equal width for each numeric attribute, or a mapping from numeric attributes to
         this number or to increasing edges, from the low to the high end of the range; attributes left out have 10 bins.
-        A bin includes its lower edge, and the last bin both edges. Originals are assumed to be uniform within a bin
+        A bin includes its lower edge, and the last bin includes both edges. Originals are assumed to be uniform within
+        a bin
     tol : in (0, inf); the fit ends when the gap of the log-likelihood (`lib.numerics.mixing_proportions`) is below `tol`
     max_iter : the largest number of EM steps, integer >= 1; EM is slow if the perturbation is strong
     accelerated : whether to extrapolate from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM)

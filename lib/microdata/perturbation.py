@@ -12,7 +12,7 @@ Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j 
 k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed
 records in random order, assigns any row to any person with probability at most 1/k. No larger k holds for every table.
 
-The chapter "How private is a perturbed table?" proves both.
+The chapter "How private is a perturbed table?" proves both statements.
 
 Everything is computed in floating point, and is therefore exact only up to rounding (Mironov, CCS 2012).
 """

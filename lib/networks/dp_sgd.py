@@ -4,8 +4,8 @@ A step takes each record with probability q (Poisson sampling) and clips its cha
 It adds the clipped changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by at
 most C, with probability q. So the network is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
 
-Neighbours are "unbounded" (a record added or removed) or "bounded" (one replaced). q, C, sigma, the number of steps and
-the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
+Neighbours are "unbounded" (a record is added or removed) or "bounded" (one is replaced). q, C, sigma, the number of
+steps and the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
 
 No gradient of a single record is ever formed. The change of layer l is the outer product y d^T of the outputs below and
 the error signals, and d for the biases. So the change has squared norm (|y|^2 + 1) |d|^2, and shortening d clips it.
@@ -76,8 +76,8 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     features : (records, n_0) in [0, 1]; labels : (records,), integers from 0 to classes - 1
     plan : a `Plan`
     learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights
-    records : a public number >= 1. A step divides its noisy sum by sampling x records. The default is the actual
-        number of records, which is then public
+    records : a public number >= 1. A step divides its noisy sum by `sampling` times `records`. The default is the
+        actual number of records, which is then public
     rng : numpy Generator, which selects the records and draws the noise
 
     The penalty `l2` subtracts learning_rate lambda w in a step. The values of learning_rate, clip, momentum and l2 cost

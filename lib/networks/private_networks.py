@@ -58,8 +58,9 @@ class PrivacyStatement:
 
     - All P parameters together depend on a record only through the steps in which the record takes part, given all that
       was released before. Each step costs P epsilon / E, and the whole model costs P epsilon.
-    - One parameter separately: if the noise covers the range, each of the E K steps (K an epoch) costs epsilon / E or less
-      given the parameter's own past, whatever the others did. All steps together cost at most K epsilon or P epsilon.
+    - One parameter separately: if the noise covers the range, each of the E K steps (K in each epoch) costs epsilon / E
+      or less given the parameter's own past, whatever the other parameters did. All steps together cost at most K
+      epsilon or P epsilon.
     """
 
     method: str
@@ -83,7 +84,7 @@ class PrivacyStatement:
 
     @property
     def whole_model(self) -> float:
-        """Return the epsilon of pure DP for the model as published: epsilon times the parameters."""
+        """Return the epsilon of pure DP for the model as published: epsilon times the number of parameters."""
         return total_up([self.epsilon], [self.parameters])
 
     @property
@@ -203,7 +204,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
 
     Clipping "sum" is as the paper prints it: a batch's summed change is cut to [low, high] before and after the noise.
     With "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then
-    hides a signal of up to `batch` times the size. But one parameter separately then has only the model's guarantee.
+    hides a signal up to `batch` times as large. But one parameter separately then has only the model's guarantee.
 
     The paper prints the noise on w instead of its change, and min instead of max (its proof is right). It prints no
     clipping before the noise, without which high - low does not bound the sensitivity. The noise is float32 (resolution

@@ -1,6 +1,6 @@
 """Argument checks whose errors all name the parameter, its value and the permitted range.
 
-Ranges are written in mathematical notation, ``"(0, 1]"``. The notebooks' parameter cells use it too.
+Ranges are written in mathematical notation, ``"(0, 1]"``. The notebooks' parameter cells also use this notation.
 """
 
 from __future__ import annotations

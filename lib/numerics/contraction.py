@@ -1,4 +1,4 @@
-"""Sums of products of tensors over most of their variables, and the derivatives: the fast path.
+"""Sums of products of tensors over most of their variables, and their derivatives, by the fast path.
 
 Every request to a graphical model has this form: multiply tensors that share variables, and sum some variables out.
 `Contraction` compiles one such request into a list of array operations on buffers that are allocated once, so that

@@ -28,7 +28,7 @@ _SMALL = 50_000  # summing this number of cells takes no longer than looking for
 class JunctionTree(NamedTuple):
     """A junction tree and its elimination order.
 
-    order : all variables, first eliminated first; cliques : sorted tuples of variables, none inside another
+    order : all variables, in the order of their elimination; cliques : sorted tuples of variables, none inside another
     cells : the number of cells of all their tables together
     """
 

@@ -47,8 +47,9 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     Arguments that are not listed here are as for `aim`.
 
     records : number of records to synthesize; 0 means that of the table if it is public, or else its noisy estimate
-    seed : None, for a release, means the operating system's randomness, and integers until the noise is added. With an
-        integer the run can be repeated, and anyone who knows the seed can remove the noise: do not release the result
+    seed : None, for a release, means the operating system's randomness, and a computation in integers until the noise
+        is added. With an integer the run can be repeated, and anyone who knows the seed can remove the noise: do not
+        release the result
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run
@@ -95,7 +96,7 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """Return the model's counts over `attributes`, the counts first measured or NaN, and `count_intervals`.
+    """Return the model's counts over `attributes`, the counts first measured or NaN, and their `count_intervals`.
 
     attributes : at least one; level : (0, 1). Raises ``ValueError`` for values outside these ranges
 
@@ -458,7 +459,9 @@ def save(result: Result, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> Release:
-    """Return the `Release` that `save` wrote. Raises ``ValueError`` for any other file, ``OSError`` if unreadable.
+    """Return the `Release` that `save` wrote.
+
+    Raises ``ValueError`` for any other file, and ``OSError`` if the file cannot be read.
 
     >>> import tempfile
     >>> from pathlib import Path

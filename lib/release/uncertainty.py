@@ -77,11 +77,11 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     """Return `Intervals` for true counts from a run of `aim`; each covers its count with probability at least `level`.
 
     result : `Result` of `aim`, with Gaussian noise
-    attributes : the counts are over these, with the shape ``domain.shape(attributes)``; () for the number of records
+    attributes : those of the counts, whose shape is ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
-    The probability is over the noise; see the module's text. Intervals end at 0, and at the number of records if it is
-    public. Intervals for attributes that were not measured together are wide. Raises ``ValueError`` for unknown
+    The probability is over the noise; see the module's text. Intervals are cut at 0, and at the number of records if it
+    is public. Intervals for attributes that were not measured together are wide. Raises ``ValueError`` for unknown
     attributes, and if none of the attributes was measured.
 
     >>> import numpy as np
@@ -175,10 +175,10 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
     A count of a candidate's attributes, or of a part of them, is off by at most this distance. The count is off by at
     most half the distance if the number of records is public and the synthetic table has the same number.
 
-    Proof, given all before the last round, with error probability beta = error/2 for each of two statements. Let p be
-    the model before that round, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r) the
-    score of r. Let e be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is the
-    sum of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
+    Proof, given everything before the last round, with error probability beta = error/2 for each of two statements. Let
+    p be the model before that round, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r)
+    the score of r. Let e be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is
+    the sum of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
 
     1. The exponential mechanism chooses c among k candidates with probability proportional to
        e^(epsilon s_c / (2 sensitivity)). The candidates whose scores are below the highest by
@@ -190,8 +190,8 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
        draws exceeds, in absolute value, with probability at most beta. A sum of fewer draws exceeds q with no larger
        probability, because the noise is symmetric and log-concave (Anderson's inequality).
 
-    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the synthetic table is
-    at most as far from the truth as p is, plus its own distance from p.
+    So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the distance of the synthetic
+    table from the truth is at most that of p plus the distance of the synthetic table from p.
     """
     error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
     if choice is None:

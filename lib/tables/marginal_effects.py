@@ -2,7 +2,7 @@
 
 A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along each of their axes
 (`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can give the same function of a
-record, because a main effect may belong to any clique with that attribute. For all cliques together, `Effects` finds
+record, because a main effect may belong to any clique with its attribute. For all cliques together, `Effects` finds
 the effects, which are unique. The effect of the empty subset, a constant, is left out throughout.
 """
 

@@ -5,10 +5,10 @@ of a device are public or noisy, except the scores, which the exponential mechan
 
 start : "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first
     measures the number of records, unless that number is public. The noise in the attributes' counts is then known
-    relative to the number of records. The attributes get more of the budget the larger this noise is, and the fewer
-    attributes there are (`first_share`). An attribute of n values has n noisy counts, so that its L1 error grows as n
-    sigma. The sum of these errors is smallest, at the same budget, if each attribute's part grows as n^(2/3) (`parts`).
-    Option "none" measures nothing before the first round.
+    relative to the number of records. The larger this noise is, and the fewer attributes there are, the more of the
+    budget they get (`first_share`). An attribute of n values has n noisy counts, so that its L1 error grows as n sigma.
+    The sum of these errors is smallest, at the same budget, if each attribute's part grows as n^(2/3) (`parts`). Option
+    "none" measures nothing before the first round.
 choice : "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells
     (Algorithm 2, line 11). A large table with a few cells that are far off then has a negative score: the noise of its
     other cells lowers the score, though the fit does not follow that noise. Option "clear" adds up how far the distance
@@ -16,9 +16,9 @@ choice : "printed" scores a marginal by its L1 distance from the model's, less t
     either score is the number of counts that a record can change.
 pace : "printed" quarters the noise's variance after a round that moved the model by less than the noise expected in all
     cells (Algorithm 4), including nearly empty ones. Option "tested" halves the variance after a measurement that noise
-    alone explains. The test statistic is the squared distance of the measurement from the model before it, over
-    the variance. Under noise alone, the mean of the statistic is the number of cells, which it may exceed by at most
-    a standard deviation. Option "steady" never changes the noise: every round but the last costs the same.
+    alone explains. The test statistic is the squared distance of the measurement from the model before it, divided by
+    the variance. Under noise alone, the mean of the statistic is the number of cells, which it may exceed by at most a
+    standard deviation. Option "steady" never changes the noise: every round but the last costs the same.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ class FloatingDraws:
         self.noise, self.changed, self.weights, self.rng, self.clear = noise, changed, weights, rng, clear
 
     def scale(self, multiplier: Any) -> Any:
-        """Return the noise's scale, `multiplier` times the sensitivity: 1 / (2 multiplier^2)-zCDP for either noise.
+        """Return the noise's scale, `multiplier` times the sensitivity, which gives 1 / (2 multiplier^2)-zCDP.
 
         The scale of Gaussian noise is its standard deviation; the L2 sensitivity is the square root of the number of
         counts changed. Laplace noise of scale b for L1 sensitivity s is s/b-DP, and so (s/b)^2/2-zCDP.
@@ -69,7 +69,7 @@ class FloatingDraws:
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
-        """Return the score of a candidate, which is higher the more wrong the model is about it.
+        """Return the score of a candidate: the more wrong the model is about it, the higher the score.
 
         truth : counts; believed : the model's counts; scale : the scale of the noise with which the choice will be
             measured

@@ -20,7 +20,7 @@ from .table import Domain, Table
 
 
 def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
-    """Return the L1 distances between the counts over each set of attributes, over the number of real records, (k,).
+    """Return the L1 distance of the counts over each set of attributes, divided by the number of real records, (k,).
 
     real, synthetic : non-empty tables over one domain; a wrong number of synthetic records is part of the error
     workload : k >= 1 sets of attributes of the domain; the same set may occur twice
