@@ -111,8 +111,9 @@ class Attack:
     def tpr(self, fpr: float) -> tuple[float, float, float]:
         """Return (rate, low, high): the true positive rate at a false positive rate of at most `fpr` in [0, 1].
 
-        The threshold is the smallest one that at most the proportion `fpr` of the sampled non-members reaches. The
-        interval is Clopper and Pearson's with confidence 0.95 for this threshold, without the threshold's randomness.
+        The threshold is the smallest one that is reached by at most the proportion `fpr` of the sampled non-members.
+        The interval is Clopper and Pearson's with confidence 0.95 for this threshold, without the threshold's
+        randomness.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]

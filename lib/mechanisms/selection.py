@@ -198,7 +198,10 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
-        """Return the index chosen among scores `value`, (k,), or m indices, (m, k). rng : also `noise.system_rng()`"""
+        """Return the index chosen among scores `value`, (k,), or m indices, (m, k).
+
+        rng : may also be `noise.system_rng()`
+        """
         scores = _scores(value, 2)
         rows = np.atleast_2d(scores)
         heads = exact_noise.bernoulli_exp(*self._exponents(rows), rng=rng)

@@ -83,7 +83,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
     The penalty `l2` subtracts learning_rate lambda w in a step. The values of learning_rate, clip, momentum and l2 cost
     privacy only if they are chosen by looking at the records.
 
-    Raises ``ValueError`` for bad input, ``FloatingPointError`` if training diverges.
+    Raises ``ValueError`` for bad input, and ``FloatingPointError`` if training diverges.
     """
     features, labels = checked_records(features, labels, network)
     rate, clip = number("learning_rate", learning_rate, "(0, inf)"), number("clip", clip, "(0, inf)")

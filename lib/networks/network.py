@@ -188,7 +188,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
     shuffle : False takes the records in their order in each epoch; rng : numpy Generator, which shuffles the records
 
     An epoch's last batch holds the remaining records, and its change is divided by its own size.
-    Raises ``ValueError`` for bad input, ``FloatingPointError`` if parameters are no longer finite.
+    Raises ``ValueError`` for bad input, and ``FloatingPointError`` if parameters are no longer finite.
     """
     features, labels = checked_records(features, labels, network)
     batch, epochs = checked_plan(len(labels), learning_rate, batch, epochs, l2, rng)

@@ -19,8 +19,8 @@ that both statements permit:
    The factor makes the interval, with Gaussian noise, the narrowest of its kind if all measurements together are
    `_GAIN` times as informative as the first.
 
-Both statements hold given all that came before the first covering measurement, and given that there is one, for a
-count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
+Both statements hold given everything that came before the first covering measurement, and given that there is one, for
+a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
 
 A marginal that was not measured. The last round chose its marginal by the exponential mechanism, so probably no
 candidate had a much higher score or a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon, Miklau
