@@ -166,8 +166,8 @@ class PermuteAndFlip(PositiveFields, PureDP):
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
 
     The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip
-    has no bounded range, and composes like any epsilon-DP mechanism. Permute-and-flip is equivalent to reporting the
-    largest score after adding exponential noise of scale 2 sensitivity / epsilon to each score (Ding et al. 2021).
+    does not have bounded range, and composes like any epsilon-DP mechanism. Permute-and-flip is equivalent to reporting
+    the largest score after adding exponential noise of scale 2 sensitivity / epsilon to each score (Ding et al. 2021).
     Coq checks this: `permute_and_flip_private` and `law_is_integral` in proofs/.
     Source: McKenna and Sheldon 2020, Algorithm 1.
 

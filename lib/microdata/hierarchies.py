@@ -119,7 +119,10 @@ class Hierarchy:
         return (sizes - 1) / max(len(self.values) - 1, 1)
 
     def midpoints(self, values: ArrayLike, level: int) -> NDArray[np.float64]:
-        """Return the middle of each value's interval, floats, (n,). Raises as `codes` does, and also for categories."""
+        """Return the middle of each value's interval, floats, (n,).
+
+        Raises what `codes` raises, and ``ValueError`` for categories.
+        """
         if not self.numeric:
             raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")
         codes = self.codes(values, level)

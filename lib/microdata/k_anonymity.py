@@ -16,8 +16,8 @@ generalized. So for n records, where g_i(x) is the loss of record i,
 
 As levels rise, both the terms and the set S(x) of the sum shrink, so p falls. Once p(y) is known, every node x <= y has
 L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre,
-DeWitt and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes or no. Nodes are taken in order of
-rising G. A node is evaluated if its bound does not exceed the best loss so far. A worse node is raised, attribute by
+DeWitt and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes-or-no answer. Nodes are taken in order
+of rising G. A node is evaluated if its bound does not exceed the best loss so far. A worse node is raised, attribute by
 attribute, as long as p stays large enough to rule out the original node; the last p then rules out all nodes below.
 """
 

@@ -100,7 +100,7 @@ def noisy_centroids(
 def published(
     features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
 ) -> Anonymized:
-    """Return AnonymizingFirst's data as the literature makes them: NOT differentially private (see the module's text).
+    """Return AnonymizingFirst's data as the literature describes them: NOT differentially private (see the module).
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as another attribute
     epsilon : (0, inf), the epsilon of the centroids; k : integer in [1, n]

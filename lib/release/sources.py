@@ -83,7 +83,7 @@ def _plain(data: str | Path, column: str) -> Iterator[None]:
 
 
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
-    r"""Return all records of `data` (see `batches`) as a `Table`. Raises ``ValueError`` also if there are no records.
+    r"""Return all records of `data` (see `batches`) as a `Table`. Also raises ``ValueError`` if there are no records.
 
     >>> import tempfile
     >>> from pathlib import Path
