@@ -16,8 +16,10 @@ ifneq ($(filter-out 0 1,$(HALF)),)
 $(error HALF must be 0 or 1, got $(HALF))
 endif
 PART = $(if $(HALF),$(shell printf '%s\n' $(EXECUTED) | awk 'NR % 2 == $(HALF)'),$(EXECUTED))
+compare: export PYTHONPATH := $(CURDIR)/tests/notebooks/noting:$(CURDIR)
 compare: $(PART) $(DEVELOPMENT) ## compare the outputs of make book with the committed outputs and pictures, and make the synthetic samples again (HALF=0 or 1)
-	@$(PY) -m pytest -n 2 -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py -k "outputs or bit_for_bit"
+	@$(PY) -m pytest -n 2 -p no:cacheprovider tests/notebooks/test_outputs.py tests/notebooks/test_stand_in.py tests/book/test_content_key.py \
+	  -k "outputs or bit_for_bit or function_that_ran"
 
 package: $(DEVELOPMENT) ## build the package, and test it with the lowest versions it declares; needs a package index
 	@$(PY) -m tests.house.package
