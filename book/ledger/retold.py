@@ -23,6 +23,7 @@ CLAUSE = re.compile(
     r"(holds|fails|is undecided) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
 )
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")
+PLACE = re.compile(r"\$[^$]*\$|\{(\d+)\}")  # of a number; the braces of a formula are its own
 JUDGED = (*VERDICTS, *claims.RULES.values())  # passed to `say` unchanged
 SAID = ("holds", "fails", "does not hold", "within the noise", "not judged")  # possible findings
 
@@ -167,7 +168,7 @@ def _part(part: str, one: Claim) -> str:
     shape, numbers = without_numbers(part)
     if not numbers or not edition.missing(part, catalogue(one.document)):
         return _told(part, one.document)
-    return re.sub(r"\{(\d+)\}", lambda place: numbers[int(place[1]) - 1], _told(shape, one.document))
+    return PLACE.sub(lambda found: numbers[int(found[1]) - 1] if found[1] else found[0], _told(shape, one.document))
 
 
 def _clause(found: str, them: str, one: Claim) -> str:

@@ -5,7 +5,7 @@ from bs4 import BeautifulSoup
 from sphinx.application import Sphinx
 
 from book.editions import catalogues, edition
-from book.ledger import retold
+from book.ledger import claims, retold
 
 MARK = "（英語）"
 PAGE = """\
@@ -123,3 +123,10 @@ def test_what_the_code_and_the_ledger_say_is_marked(japanese):
     assert edition.translated("$x$, 7", "words") == "$x$, 7"  # nothing to translate
     edition.begin(edition.SOURCE)
     assert edition.translated("What nobody has translated", "words") == "What nobody has translated"
+
+
+def test_the_braces_of_a_formula_are_not_the_places_of_numbers(japanese):
+    """A note without a translation has its own numbers again, and its formulas as they were."""
+    assert retold._part("At 5 the cost is $e^{2}$, not 7", next(iter(claims.load().all.values()))) == (
+        f"At 5 the cost is $e^{{2}}$, not 7{MARK}"
+    )
