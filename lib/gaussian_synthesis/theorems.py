@@ -18,7 +18,7 @@ class Theorem:
     name : "Theorem H"; source : where it is stated and proved
     neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is
         public)
-    covariance : which of `plain` and `regularised` it covers; a regularised covariance has sigma added to each variance
+    covariance : which of `plain` and `regularised` it covers; with `regularised`, sigma is added to each variance
     assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
         neighbours; "none" if it covers no plain covariance. Where sigma is added, there is no assumption.
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
