@@ -96,7 +96,7 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     total_delta : [0, 1); below 1 - (1 - delta)^count the epsilon is inf
 
     In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response
-    runs `count` times. The theorem gives delta on a grid of epsilons; in between, delta is linear in e^epsilon.
+    runs `count` times. Theorem 3.3 gives delta on a grid of epsilons; in between, delta is linear in e^epsilon.
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
 
     >>> from lib.accounting.composition import optimal

@@ -63,7 +63,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders, which
         broadcast. Pass a single curve as ``[curve]``
-    counts : K integers >= 0, the number of times that each mechanism runs. The default is once
+    counts : K integers >= 0, the number of times that each mechanism runs. The default is 1
     Coq checks this for finitely many outcomes, except for rounding: `two_rounds` in proofs/.
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
@@ -133,7 +133,7 @@ def rdp_to_delta(
 
 # Zero-concentrated DP. The optimal order is a root in u = log(alpha - 1).
 def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
-    """Return epsilon^2 / 2, the rho of every epsilon-DP mechanism, for epsilon in [0, inf), any shape.
+    """Return epsilon^2 / 2, the rho of every epsilon-DP mechanism, for each `epsilon` in [0, inf).
 
     Coq checks this for finitely many outcomes, except for rounding: `pure_dp_zcdp` in proofs/.
     Source: Bun and Steinke 2016, Proposition 1.4.
@@ -146,7 +146,7 @@ def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
-    """Return epsilon^2/8, the rho of every mechanism of bounded range epsilon, for epsilon in [0, inf), any shape.
+    """Return epsilon^2/8, the rho of every mechanism of bounded range epsilon, for each `epsilon` in [0, inf).
 
     Coq checks this for finitely many outcomes, except for rounding: `bounded_range_zcdp` in proofs/.
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
@@ -190,7 +190,9 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
 
 
 def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """Return the largest rho whose `zcdp_to_dp` is at most `epsilon`, up to rounding; `certified_zcdp` rounds down.
+    """Return the largest rho that implies (`epsilon`, `delta`)-DP by `zcdp_to_dp`, up to rounding.
+
+    `certified_zcdp` rounds down instead.
 
     epsilon : [0, inf); delta : (0, 1); they broadcast; conversion : as for `zcdp_to_dp`
 

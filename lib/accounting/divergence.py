@@ -55,7 +55,7 @@ def log1pmx(x: ArrayLike) -> complex | np.ndarray:
 
 
 def expm1mx(x: ArrayLike) -> Numbers:
-    """Return e^x - 1 - x to full relative accuracy, for x in [-inf, 700], any shape: >= 0, about x^2/2 near 0."""
+    """Return e^x - 1 - x >= 0, about x^2/2 near 0, to full relative accuracy for each `x` in [-inf, 700]."""
     return _expm1mx(checks.real("x", x, "[-inf, 700]"))
 
 
@@ -68,10 +68,10 @@ def _expm1mx(x):
 def beyond_line(log_mass: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return e^log_mass (e^u - 1 - u), for u in (-inf, inf) and log_mass + u up to 700; they broadcast.
 
-    Where e^u dominates, the result may be too large by a relative 1e-15. For a privacy loss L under the law P, sum this
-    function over the mass of L at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] = 1, this
-    gives e^((alpha - 1) D_alpha) - 1 as a sum of non-negative terms, so the divergence of nearly equal laws keeps its
-    digits.
+    Where e^u dominates, the result may be too large by a relative error of 1e-15. For a privacy loss L under the law P,
+    sum this function over the mass of L at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] =
+    1, this gives e^((alpha - 1) D_alpha) - 1 as a sum of non-negative terms, so the divergence of nearly equal laws
+    keeps its digits.
     """
     return np.where(u > 40, np.exp(log_mass + u), np.exp(log_mass) * _expm1mx(np.minimum(u, 40)))
 
@@ -101,7 +101,7 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
 
 def kl_term(t: ArrayLike) -> Numbers:
-    """Return `psi` at alpha = 1, which is log(1 + t) - t / (1 + t) >= 0, for t in (-1, inf), any shape."""
+    """Return `psi` at alpha = 1, which is log(1 + t) - t / (1 + t) >= 0, for each `t` in (-1, inf)."""
     t = checks.real("t", t, "(-1, inf)")
     s = t / (1.0 + t)
     small = t < 0.5  # beyond, s rounds towards 1 and log1p(-s) would not notice t
@@ -201,9 +201,10 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
 
     The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it
     is finite only where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form
-    of `gaussian_pair` the printed formula is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. If rounding in
-    the whitening leaves open whether a t_i is at the edge alpha t_i = -1, the result is ``inf``. At alpha = inf the
-    edge is t_i = 0 (equal variances); such t_i and their m_i count as zero. Raises ``ValueError`` like `gaussian_pair`.
+    of `gaussian_pair` the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. If
+    rounding in the whitening leaves open whether a t_i is at the edge alpha t_i = -1, the result is ``inf``. At alpha =
+    inf the edge is t_i = 0 (equal variances); such t_i and their m_i count as zero. Raises ``ValueError`` like
+    `gaussian_pair`.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
 
     >>> import numpy as np
@@ -230,7 +231,8 @@ def renyi_discrete(p: ArrayLike, q: ArrayLike, alpha: ArrayLike) -> Numbers:
     """Return D_alpha of two distributions on the same finite set, in nats, as an array of the shape of `alpha`.
 
     p, q : shape (k,), entries >= 0 that sum to 1 (within 1e-9); alpha : array_like in [1, inf], any shape
-    The result is ``inf`` if `q` is 0 at an entry where `p` is not. Raises ``ValueError`` on other input.
+    The result is ``inf`` if `q` is 0 at an entry where `p` is not. Raises ``ValueError`` if an argument is out of
+    range.
 
     >>> from lib.accounting import renyi_discrete
     >>> print(round(float(renyi_discrete([0.75, 0.25], [0.25, 0.75], alpha=2.0)), 6))

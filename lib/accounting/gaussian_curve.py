@@ -1,7 +1,7 @@
 """The exact curve of all pairs (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
 Conventions are as in `conversions`; mu = sensitivity / sigma is in [1e-150, 1e150]. Deltas, epsilons and the smallest
-sigma are raised by three times the largest rounding error that was seen (`_raised_log_delta`).
+sigma are raised by three times the largest rounding error that we saw (`_raised_log_delta`).
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ def gaussian_delta(sigma: ArrayLike, epsilon: ArrayLike, sensitivity: ArrayLike 
 
 
 def gaussian_epsilon(sigma: ArrayLike, delta: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
-    """Return the epsilon at `delta` in (0, 1), the inverse of `gaussian_delta`, or 0 where (0, delta)-DP already holds.
+    """Return the epsilon of the Gaussian mechanism at `delta` in (0, 1), or 0 where (0, delta)-DP already holds.
+
+    This function inverts `gaussian_delta`.
 
     >>> from lib.accounting import gaussian_epsilon
     >>> print(round(gaussian_epsilon(sigma=5.0, delta=1e-6), 4))
@@ -95,8 +97,8 @@ def gaussian_sigma(
     """Return a sigma, the standard deviation of the noise, that makes the Gaussian mechanism (epsilon, delta)-DP.
 
     epsilon : [0, 1e150]; delta : (0, 1); sensitivity : in L2, (0, inf); they broadcast
-    calibration : "balle2018" gives the smallest possible sigma (the inverse of `gaussian_epsilon`). Option
-        "zcdp" gives a larger sigma, from ``rho = dp_to_zcdp(epsilon, delta)``, a cost that adds up under composition
+    calibration : "balle2018" gives the smallest possible sigma (the inverse of `gaussian_epsilon`). "zcdp" gives a
+        larger sigma, from ``rho = dp_to_zcdp(epsilon, delta)``; rho adds up under composition
 
     >>> from lib.accounting import gaussian_sigma
     >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))

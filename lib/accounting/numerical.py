@@ -69,14 +69,14 @@ class PrivacyLossVariable(ABC):
 
     @abstractmethod
     def cdf(self, t: Numbers) -> Numbers:
-        """Return the probability of a loss up to `t`, any shape."""
+        """Return the probability that the loss is at most `t`. `t` may have any shape."""
 
     @abstractmethod
     def truncated_mean(self, low: float, high: float) -> float:
         """Return the mean of the losses in (low, high]."""
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities, shape (n,), of a loss between consecutive increasing `edges`, shape (n + 1,)."""
+        """Return the probabilities (n,) that the loss lies between consecutive increasing `edges` (n + 1,)."""
         return np.diff(self.cdf(edges))
 
 
@@ -227,7 +227,8 @@ def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: f
 
     mechanisms : as for `prv_compose`; eps_error : (0, inf); delta_error : [1e-300, 1)
 
-    A suitable coupling keeps the variable within eps_error of the true one with probability at least 1 - delta_error.
+    A suitable coupling keeps the variable within eps_error of the true variable with probability at least 1 -
+    delta_error.
 
     >>> from lib.accounting import prv_distribution
     >>> from lib.mechanisms import Gaussian

@@ -56,14 +56,14 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.exp(self.log_mass)
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape, rounded up; small deltas are also accurate."""
+        """Return the smallest delta at each `epsilon` in [0, inf), rounded up; small deltas are also accurate."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
         return plain(np.maximum(raised_delta(np.reshape(deltas, epsilon.shape), self._error), least))
 
     def epsilon(self, delta: ArrayLike) -> Numbers:
-        """Return the smallest epsilon at `delta` in [0, 1), any shape, rounded up.
+        """Return the smallest epsilon at each `delta` in [0, 1), rounded up.
 
         The method inverts `delta`, which is linear in e^epsilon between losses. The result is 0 where (0, delta)-DP
         already holds. For a delta below 1e-290 the result is the largest loss, or inf for a Gaussian.
@@ -87,7 +87,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return min(max(largest * (1 + 2.0**-50) - float(below), TINY), self._largest)
 
     def renyi(self, alpha: ArrayLike) -> Numbers:
-        """Return D_alpha for orders `alpha` in (1, inf), any shape, by the sum over all losses, rounded up."""
+        """Return D_alpha at each order `alpha` in (1, inf), by the sum over all losses, rounded up."""
         x = checks.real("alpha", alpha, "(1, inf)") - 1
         return plain(np.reshape([self._renyi(order) for order in x.flat], x.shape))
 
@@ -114,11 +114,12 @@ class DiscreteLoss(PrivacyLossVariable):
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
     def cdf(self, t: Numbers) -> Numbers:
-        """Return the probability, under the first of the neighbours, of a loss up to `t`, any shape."""
+        """Return the probability, under the first of the neighbours, that the loss is at most `t`. `t` may have any
+        shape."""
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of a loss between consecutive increasing `edges`, each with its upper edge."""
+        """Return the probabilities that the loss lies between consecutive increasing `edges` or at the upper one."""
         place = np.searchsorted(edges, self.losses, side="left") - 1
         inside = (place >= 0) & (place < len(edges) - 1)
         return np.bincount(place[inside], self.mass[inside], len(edges) - 1)

@@ -14,10 +14,10 @@ a record is replaced, the dominating laws are P and
 
     P' = (1 - q) N(0) + q N(-1).
 
-For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records are opposite and of
-norm 1. The proof uses the lemma of Neyman and Pearson; see the chapter "Which method wins when all are equally
-private?". The other records' changes are the same for both, and mixing over them cannot increase this difference.
-`numerical.prv_compose` composes each pair; the largest result is the cost.
+For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records have norm 1 and point
+in opposite directions. The proof uses the lemma of Neyman and Pearson; see the chapter "Which method wins when all are
+equally private?". The other records' changes are the same for both, and mixing over them cannot increase this
+difference. `numerical.prv_compose` composes each pair; the largest result is the cost.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.
 """
@@ -92,7 +92,7 @@ class SampledGaussian(PrivacyLossVariable):
         return self._under_first(scipy.special.ndtr, self.place(t))
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of a loss between consecutive increasing `edges`."""
+        """Return the probabilities that the loss lies between consecutive increasing `edges`."""
         return self._under_first(GaussianLoss.standard_masses, self.place(edges))
 
     def _under_first(self, normal, x):
@@ -101,7 +101,7 @@ class SampledGaussian(PrivacyLossVariable):
         return (1 - self.q) * normal(x / self.sigma) + self.q * normal(moved / self.sigma)
 
     def rdp(self, alpha: float) -> float:
-        """Return D_alpha of the pair by the trapezoidal rule, whose error here is below rounding."""
+        """Return D_alpha of the two laws by the trapezoidal rule, whose error here is below rounding."""
         return _rdp(self, alpha)
 
     def truncated_mean(self, low: float, high: float) -> float:

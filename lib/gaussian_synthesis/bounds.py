@@ -1,17 +1,17 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the paper's bounds, and sharper ones.
 
-The bounds hold for data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of these are
-neighbours, as for sigma = 1 or n <= d, the bounds are vacuous. `regularised_epsilon` has no such condition: sigma is
-added to the covariance. Each function bounds the Rényi divergence of ONE released record before it is clipped to the
-cube; m records, m fixed in advance, cost m times as much (`miura2022`, Proposition 2.4).
+The bounds hold for D_sigma, the data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of
+these are neighbours, as for sigma = 1 or n <= d, the bounds are vacuous. `regularised_epsilon` has no such condition:
+sigma is added to the covariance. Each function bounds the Rényi divergence of ONE released record before it is clipped
+to the cube. For a number m that is fixed in advance, m records cost m times as much (`miura2022`, Proposition 2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
-splits into a mean term and, for each eigenvalue q = 1 + t of Sigma_1^-1 Sigma_2, half of
+splits into a mean term and, for each eigenvalue 1 + t_i of Sigma_1^-1 Sigma_2, half of psi_alpha(t_i). The function
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
-which vanishes at t = 0 and grows on both sides of it. The printed formulas let these terms cancel; here no two terms
-of opposite sign are added.
+vanishes at t = 0 and grows on both sides of 0. In the paper's formulas these terms cancel; here no two terms of
+opposite sign are added.
 
 Coq checks the statements in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added`
 the proof covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
@@ -105,10 +105,10 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 
 @_elementwise
 def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return the epsilon of Theorem 3.2 with the two non-zero eigenvalues of Sigma_1^-1 X kept apart.
+    """Return the epsilon of Theorem 3.2 with a separate bound for each of the two non-zero t_i.
 
-    One eigenvalue lies in [0, kappa] and the other in [-kappa, 0], with kappa = (n - 1) tau / n^2. The divergence grows
-    with the distance of each from 0:
+    The t_i are defined in the module's docstring. One lies in [0, kappa] and the other in [-kappa, 0], with kappa = (n
+    - 1) tau / n^2. The divergence grows with the distance of each from 0:
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
@@ -128,9 +128,10 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return the epsilon of Theorem 3.2 with the two eigenvalues bounded together.
+    """Return the epsilon of Theorem 3.2 with the two non-zero t_i bounded together.
 
-    For large n it is half of `bounded_epsilon_tight`. Inside the cube the record that leaves and the one that enters
+    For large n the result is half of `bounded_epsilon_tight`, which defines kappa. Inside the cube the record that
+    leaves and the one that enters
     cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases, so
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
@@ -150,12 +151,12 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return an upper bound of D_alpha over bounded neighbours (n records, one replaced) that both lie in D_sigma.
+    """Return Theorem G's upper bound of D_alpha over bounded neighbours (one of n records replaced) in D_sigma.
 
-    If the mechanism adds sigma I to the covariance, the theorem holds for all data sets, as Theorems 3.2, A and B then
-    do, because their proofs use only that no eigenvalue is below sigma. If one record of a constant table in one corner
-    moves to the opposite corner, t_1 = kappa, so the bound then exceeds the divergence attained by a relative 2 kappa
-    or so.
+    Both neighbours lie in D_sigma. If the mechanism adds sigma I to the covariance, Theorem G holds for all data sets,
+    as Theorems 3.2, A and B then do, because their proofs use only that no eigenvalue is below sigma. The t_i are
+    defined in the module's docstring. If all records lie in one corner and one of them moves to the opposite corner,
+    t_1 = kappa. The bound then exceeds the divergence attained by a relative 2 kappa or so.
 
     Theorem B's kappa bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
 
@@ -179,9 +180,10 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     """Return the epsilon of Theorem G', a sharper form of Theorem G.
 
     Theorem G' uses what Lemma C says about means, and bounds the two terms of Theorem G together. It covers the pairs
-    of `bounded_epsilon_both` and, apart from rounding, is not larger. No mean of the n - 1 common
-    records is beyond m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma),
-    kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
+    of `bounded_epsilon_both` and, apart from rounding, is at most as large. Each attribute's mean over the n - 1 common
+    records is at most m in absolute value, m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c
+    = (n-1) / (n^2 sigma), kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2
+    psi(kappa)) / kappa^2,
 
         epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
 
@@ -237,8 +239,8 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
     """Return the exact D_alpha of the Gaussian of n records from that of the same records and one more.
 
     n, alpha, d : as in `unbounded_epsilon`
-    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n, in
-        [0, 1e100]
+    radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n
+        records, in [0, 1e100]
 
     The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
     Coq checks this, except for rounding: `theorem_D_added` in proofs/.
@@ -261,8 +263,8 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
     """Return the exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
 
     n, alpha, d : as in `unbounded_epsilon`
-    radius : the squared Mahalanobis distance r of the removed record from the mean of the n that stay, with
-        their covariance, in [0, 1e100]. (From the mean of the n + 1 it is n r / (n + 1 + r).)
+    radius : the squared Mahalanobis distance r of the removed record from the mean of the n records that stay, with
+        their covariance, in [0, 1e100]. (From the mean of all n + 1 records the distance is n r / (n + 1 + r).)
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Coq checks this, except for rounding: `theorem_D_removed` in proofs/.
@@ -288,10 +290,10 @@ def unbounded_epsilon_tight(
     n, alpha, d, sigma : as in `unbounded_epsilon`, but sigma in [1e-30, 1): at 1 no data set has a neighbour
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
-    This bound covers all pairs whose smaller data set has no eigenvalue below sigma. Both directions grow with the
-    squared distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), the divergence of
-    adding a record may first dip near 0), so the supremum over [0, `radius`] is at an end. Errors are as in
-    `unbounded_epsilon`.
+    This bound covers all pairs whose smaller data set has no eigenvalue below sigma. In both directions the divergence
+    grows with the squared distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), the
+    divergence of adding a record may first dip near 0), so the supremum over [0, `radius`] is at an end. Errors are as
+    in `unbounded_epsilon`.
     Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
@@ -314,9 +316,9 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
 
     n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
     d : attributes, integer in [1, 1e30]; sigma : the variance added to each attribute, [1e-30, 1e30]
-    All arguments broadcast. The result is the larger of the two directions, rounded up by at most a relative 1e-14. It
-    is ``inf`` unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for arguments outside these
-    ranges.
+    All arguments broadcast. The result is the larger of the divergences in the two directions, rounded up by at most a
+    relative 1e-14. It is ``inf`` unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for
+    arguments outside these ranges.
 
     The only condition on the data is that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
     With N = n + 1 and kappa = n tau / N^2, the pair below is at least as distinguishable as any other, and

@@ -65,10 +65,11 @@ def _replaced(n, alpha, far, near):
 def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return a lower bound for `regularised_epsilon`: the D_alpha of an explicit pair of data sets, rounded down.
 
-    One data set has n equal records in a corner of the cube; the other also has the opposite corner. Their Gaussians
-    differ in one direction only, as the first coordinates of Theorem H's pair do. So `regularised_epsilon` is above the
-    true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order d / n^2.
-    Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n + 1)^2.
+    One data set has n equal records in a corner of the cube; the other also has a record in the opposite corner. Their
+    Gaussians differ in one direction only, as the first coordinates of Theorem H's pair do. So `regularised_epsilon` is
+    above the true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order
+    d / n^2. Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n +
+    1)^2.
     Coq checks this, except for rounding: `H_added_attained` and `H_removed_attained` in proofs/.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon_attained

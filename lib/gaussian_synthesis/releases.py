@@ -55,8 +55,9 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
                 orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
     """Return the (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
-    n, d, sigma : scalars as in `bound`, any epsilon of `bounds`; delta : (0, 1); size : fixed in advance
-    conversion : as for `accounting.rdp_to_dp`, whose result, with `.epsilon` and the minimizing `.alpha`, is returned
+    n, d, sigma : scalars as in `bound`, an epsilon function of `bounds`; delta : (0, 1); size : fixed in advance
+    conversion : as for `accounting.rdp_to_dp`. The result is that of `rdp_to_dp`, with `.epsilon` and the minimizing
+        `.alpha`
     Source: miura2022, Table 2, with the order optimized.
 
     >>> from lib.gaussian_synthesis import released_dp
@@ -70,8 +71,8 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
 def extremal_pair(n: int, d: int, radius: float) -> GaussianPair:
     """Return the Gaussians of n and of n + 1 records in d dimensions, in normal form: those of `divergence_added`.
 
-    The record that is added has squared Mahalanobis distance `radius` from the mean of the n. `swapped` gives the pair
-    of `divergence_removed`.
+    The record that is added has squared Mahalanobis distance `radius` from the mean of the n records. `swapped` gives
+    the pair of `divergence_removed`.
     n : integer in [1, 1e15]; d : integer in [1, inf); radius : [0, 1e100]
     Source: chapter 3 of miura2022, Theorem D.
     """
@@ -102,14 +103,14 @@ def _normal_form(n, d, mean, last, size) -> GaussianPair:
 def released_delta(
     n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float | None = None
 ) -> tuple[Numbers, Numbers]:
-    """Return (lower, upper) bounds on the smallest delta for which `size` records are (epsilon, delta)-DP.
+    """Return (lower, upper) bounds on the smallest delta for which releasing `size` records is (epsilon, delta)-DP.
 
     Neighbours are unbounded, of sizes n and n + 1, both in D_sigma.
 
     epsilon : number or array in (-inf, inf); n, d, sigma : scalars as in `unbounded_epsilon_tight`
     size : fixed in advance, default n
-    tolerance : as for `hockey_stick_gaussian`. The default is 1e-14, or 10^-(4 + size) for fewer records than 10, because
-        their integrand falls slowly
+    tolerance : as for `hockey_stick_gaussian`. The default is 1e-14, or 10^-(4 + size) for fewer than 10 records,
+        because their integrand falls slowly
 
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
     not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
@@ -148,7 +149,9 @@ def _delta(n, epsilon, pair, size, tolerance=None, lower=False):
 def regularised_released_delta(
     n: int, epsilon: ArrayLike, d: int, sigma: float, *, size: int | None = None, tolerance: float | None = None
 ) -> tuple[Numbers, Numbers]:
-    """Return (lower, upper) bounds on the smallest delta of `size` records from N(mu, Sigma + sigma I): Theorem H.
+    """Return (lower, upper) bounds on the smallest delta for which releasing `size` records is (epsilon, delta)-DP.
+
+    The records are drawn from N(mu, Sigma + sigma I).
 
     Neighbours are unbounded, of sizes n and n + 1. The only condition on the data is that they lie in [-1, 1]^d.
 
@@ -178,7 +181,7 @@ def _regularised_delta(n, epsilon, d, sigma, size, tolerance=None, lower=False):
 def released_epsilon(
     n: int, delta: float, d: int, sigma: float, *, size: int | None = None, radius: float | None = None
 ) -> float:
-    """Return the smallest epsilon whose `released_delta` upper bound is at most delta, in (0, 1).
+    """Return the smallest epsilon for which the upper bound of `released_delta` is at most `delta`, in (0, 1).
 
     radius : as in `unbounded_epsilon_tight`; other arguments, errors and source are as in `released_delta`
     The search ends within 1e-9, and the quadrature's error is added: for fewer than 10 records that error can be a
@@ -206,7 +209,7 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
 
 
 def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-    """Return the smallest epsilon at delta, in (0, 1), of `size` records from N(mu, Sigma + sigma I).
+    """Return the smallest epsilon at `delta`, in (0, 1), for releasing `size` records from N(mu, Sigma + sigma I).
 
     The guarantee needs no condition on the data. The guarantee, arguments, errors and source are those of
     `regularised_released_delta`. The result is as accurate as `released_epsilon`. Raises ``ArithmeticError`` if the
@@ -267,9 +270,9 @@ def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance:
     The result is at most 10^15. `cost` must decrease in n.
 
     epsilon: (0, inf); tolerance: [0, 1), the relative excess allowed in the answer.
-    For example ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. A `cost` from
-    `bounded_epsilon` rises in places by some thousandths for orders near 1. Then n suffices and n - 1 does not, but a
-    smaller n may. Raises ``ValueError`` if 10^15 records are too few.
+    An example is ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. A `cost` from
+    `bounded_epsilon` rises in places by some thousandths for orders near 1. Then the returned n suffices and n - 1 does
+    not, but a smaller n may. Raises ``ValueError`` if 10^15 records are too few.
 
     >>> from lib.gaussian_synthesis import records_needed, unbounded_epsilon
     >>> n = records_needed(1, lambda n: n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01), tolerance=0.001)

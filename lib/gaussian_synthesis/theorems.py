@@ -16,13 +16,13 @@ class Theorem:
     """The scope of a theorem, and the functions that compute its bounds.
 
     name : "Theorem H"; source : where it is stated and proved
-    neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n is replaced, n is
-        public)
+    neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n records is replaced,
+        n is public)
     covariance : which of `plain` and `regularised` it covers; with `regularised`, sigma is added to each variance
     assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
         neighbours; "none" if it covers no plain covariance. Where sigma is added, there is no assumption.
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
-    exact : epsilon of a release at delta from the exact law, a function of (n, delta, d, sigma, size=None), or None
+    exact : the epsilon of a release at delta by the exact law, a function of (n, delta, d, sigma, size=None), or None
     attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, for a plain covariance if the theorem
         covers one; or None
     """
@@ -54,7 +54,7 @@ class Theorem:
         return max(math.ceil(2 * radius / (radius - 1) * (1 + 2.0**-40)) - 1, 1)
 
     def epsilon(self, n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-        """Return epsilon at `delta` of `size` records (default n): by `exact` or, without it, by the best Rényi order.
+        """Return the epsilon at `delta` for `size` records (default n), by `exact` or by the best Rényi order.
 
         Arguments and errors are those of the theorem's function and of `released_dp`.
 

@@ -55,7 +55,7 @@ class HadamardResponse(FrequencyOracle):
         return p, exp(0) / 2  # exp(0): 1.0, or sympy's exact 1
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return a cell for each of `values`: uniform over all or, with probability d, over its row's +1 cells."""
+        """Return a cell for each value: uniform over all cells or, with probability d, over the row's +1 cells."""
         values = self._checked_values(values)
         cell = rng.integers(self.cells, size=values.size)
         row, within = self._row[values], cell % self.size
@@ -63,7 +63,7 @@ class HadamardResponse(FrequencyOracle):
         return np.where(rng.random(values.size) < self._forced, self._block[values] * self.size + within, cell)
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return each report's support of each value, (n, k): 1 at a +1 of the value's row, 0 at a -1, or 1/2."""
+        """Return each report's support of each value, (n, k): 1 at a +1 of the value's row, 0 at a -1, else 1/2."""
         cells = whole_numbers("reports", reports, self.cells)[:, None]
         negative = odd((cells % self.size) & self._row)
         return np.where(cells // self.size == self._block, np.where(negative, 0.0, 1.0), 0.5)
@@ -76,7 +76,8 @@ class HadamardResponse(FrequencyOracle):
         """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
 
         block_share : proportion of users whose value is in the same block, including the value itself, [0, 1]. With one
-            block it is 1; with more the default is f + (1 - f)/B, as if other users were spread evenly over the blocks
+            block the proportion is 1; with several blocks the default is f + (1 - f)/B, as if other users were spread
+            evenly over the blocks
         """
         f = checks.real("f", f, "[0, 1]")
         beside = (1 - f) / self.blocks  # the others in the block
@@ -88,7 +89,7 @@ class HadamardResponse(FrequencyOracle):
         return (own + others) / self._forced**2 / checks.integer("n", n, "[1, inf)")
 
     def variances(self, counts: ArrayLike) -> np.ndarray:
-        """Return the exact variances, as every oracle does, from the true proportions of users in the blocks."""
+        """Return the exact variance of each value's raw estimate, from the true proportions of users in the blocks."""
         own = self._checked_true_counts(counts, none=False)
         shares = np.bincount(self._block, weights=own)[self._block] / own.sum()
         return np.asarray(self.variance(own / own.sum(), own.sum(), block_share=shares))

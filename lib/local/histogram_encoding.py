@@ -50,7 +50,7 @@ class SHE(FrequencyOracle):
         return rows
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return the reports themselves, in [-1e300, 1e300], shape (n, k). Raises ``ValueError`` otherwise."""
+        """Return the reports themselves. Raises ``ValueError`` unless all are in [-1e300, 1e300], shape (n, k)."""
         reports = checks.real("reports", reports, "[-1e300, 1e300]")
         if reports.ndim != 2 or reports.shape[1] != self.k:
             raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")

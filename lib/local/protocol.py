@@ -31,10 +31,11 @@ _CHUNK_BYTES = 2**19  # bytes of reports at a time, which stay in the processor'
 
 
 def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
-    """Return the variance of a pure protocol's estimate at frequency `f` among `n` users: numbers, arrays or symbols.
+    """Return the variance of a pure protocol's estimate at frequency `f` among `n` users.
 
-    A support count is a sum of independent Bernoulli variables, n f of them with probability p and n (1 - f) with
-    probability q, so the variance is exact at every f (Wang et al. 2017, Theorem 2).
+    All arguments may be numbers, arrays or symbols. A support count is a sum of independent Bernoulli variables, n f of
+    them with probability p and n (1 - f) with probability q, so the variance is exact at every f (Wang et al. 2017,
+    Theorem 2).
     Coq checks this, except for rounding: `grr_variance` in proofs/.
 
     >>> from lib.local import pure_variance
@@ -169,7 +170,7 @@ class FrequencyOracle(ABC):
     def interval(
         self, counts: ArrayLike, n: int, confidence: float = 0.95
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the ends, in the shape of `counts`, of a confidence interval for each frequency.
+        """Return the ends of a confidence interval for each frequency, as two arrays in the shape of `counts`.
 
         The interval is Wilson's, with the protocol's variance: the set of all f with (estimate - f)^2 <= z^2
         variance(f, n). The `confidence`, in (0, 1), is asymptotic and holds for one value at a time. The interval is
@@ -235,7 +236,7 @@ def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def whole_numbers(name: str, array: ArrayLike, size: int) -> NDArray[np.int64]:
-    """Return `array` as integers, shape (n,), each in [0, size). Raises ``ValueError`` otherwise."""
+    """Return `array` as integers. Raises ``ValueError`` unless it has shape (n,) and integers in [0, size)."""
     array = np.asarray(array)
     if array.dtype.kind not in "iu":
         array = checks.integer(name, array, f"[0, {size})")
@@ -265,10 +266,10 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 
 
 class GRR(FrequencyOracle):
-    """Generalized randomized response: a report is the user's value with probability p, and any other value with q.
+    """Generalized randomized response: a report is the user's value with probability p, or another value.
 
-    The probabilities are p = e^eps/(e^eps + k - 1) and q = 1/(e^eps + k - 1). With k = 2 the protocol is Warner's
-    randomized response of 1965. A report supports the value that it contains.
+    Here p = e^eps/(e^eps + k - 1), and each other value has probability q = 1/(e^eps + k - 1). With k = 2 the protocol
+    is Warner's randomized response of 1965. A report supports the value that it contains.
     Coq checks this, except for rounding: `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
     """
 

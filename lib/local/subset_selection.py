@@ -80,9 +80,9 @@ class SubsetSelection(FrequencyOracle):
 
         The values pass in order. A set takes its user's value with probability p, and any other value with probability
         needed/left: the number of other values that the set still needs, divided by the number still to pass. Users in
-        the same state are alike, so it suffices to count the users who need j more, for each j. The users `ahead` of
-        their value form two groups, because their set will or will not contain it. The users `past` their value form
-        one group.
+        the same state are alike, so it suffices to count the users who need j more values, for each j. The users
+        `ahead` of their value form two groups, because their set will or will not contain it. The users `past` their
+        value form one group.
         """
         own = self._checked_true_counts(counts)
         chosen = rng.binomial(own, self.p)
@@ -109,7 +109,7 @@ def _take(users, chance, rng) -> tuple[np.ndarray, int]:
 
 
 def optimal_size(k: int, epsilon: float) -> int:
-    """Return the d in [1, k-1] next to k/(e^eps + 1) with the smaller total variance.
+    """Return the integer d in [1, k-1] with the smallest total variance, one of the two next to k/(e^eps + 1).
 
     The choice is the same for every histogram.
     """

@@ -25,7 +25,7 @@ def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Ge
     """Return independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
 
     A random byte below floor(256 probability) means True, and a byte above that number means False. If the byte is
-    equal to it, which happens once in 256 times, a uniform number decides for the remaining fraction.
+    equal to that number, which happens once in 256 times, a uniform number decides for the remaining fraction.
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
     probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)
@@ -73,7 +73,7 @@ class UnaryEncoding(FrequencyOracle):
         return bits
 
     def supports(self, reports: ArrayLike) -> NDArray[np.bool_]:
-        """Return the bits themselves, boolean, shape (n, k). Raises ``ValueError`` otherwise."""
+        """Return the bits themselves, boolean. Raises ``ValueError`` unless `reports` are bits of shape (n, k)."""
         return bit_rows(reports, self.k)
 
     def probability(self, reports: ArrayLike) -> NDArray[np.float64]:

@@ -121,7 +121,7 @@ class Laplace(_AddedNoise, PositiveFields):
         return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape: 1 - e^((epsilon - sensitivity/scale)/2), or 0.
+        """Return the smallest delta at each `epsilon` in [0, inf): 1 - e^((epsilon - sensitivity/scale)/2), or 0.
 
         Source: Balle, Barthe, Gaboardi 2020, Theorem 3.
         """
@@ -129,12 +129,12 @@ class Laplace(_AddedNoise, PositiveFields):
         return raised_delta(-np.expm1(short / 2))
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """Return the smallest epsilon at `delta` in [0, 1), any shape."""
+        """Return the smallest epsilon at each `delta` in [0, 1)."""
         saved = 2 * np.log1p(-checks.real("delta", delta, "[0, 1)"))
         return plain(np.clip(self.epsilon + saved + 2.0**-50 * self.epsilon, 0.0, self.epsilon))
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return the RDP epsilon at orders `alpha` in (1, inf), any shape (Mironov 2017, Proposition 6)."""
+        """Return the RDP epsilon at each order `alpha` in (1, inf) (Mironov 2017, Proposition 6)."""
         given = checks.real("alpha", alpha, "(1, inf)") - 1
         x = np.minimum(given, 1e150)  # beyond it only the two bounds below apply
         with np.errstate(over="ignore"):  # in entries that `where` discards, and to inf
@@ -187,15 +187,15 @@ class Gaussian(_AddedNoise, PositiveFields):
         return numerical.GaussianLoss(float(ratio("sigma", self.sensitivity, self.sigma)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape: `accounting.gaussian_delta`."""
+        """Return the smallest delta at each `epsilon` in [0, inf): `accounting.gaussian_delta`."""
         return accounting.gaussian_delta(self.sigma, epsilon, self.sensitivity)
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """Return the smallest epsilon at `delta` in (0, 1), any shape: `accounting.gaussian_epsilon`."""
+        """Return the smallest epsilon at each `delta` in (0, 1): `accounting.gaussian_epsilon`."""
         return accounting.gaussian_epsilon(self.sigma, delta, self.sensitivity)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return the RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho (Mironov 2017, Proposition 7)."""
+        """Return the RDP epsilon at each order `alpha` in (1, inf): alpha rho (Mironov 2017, Proposition 7)."""
         return _proportional(self.rho, alpha)
 
 
@@ -285,5 +285,5 @@ class DiscreteGaussian(_WholeNoise):
         return privacy_loss.discrete_gaussian(self._size_down, self.sensitivity)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return an RDP epsilon at orders `alpha` in (1, inf), any shape: alpha rho, attained at integer orders."""
+        """Return an RDP epsilon at each order `alpha` in (1, inf): alpha rho, attained at integer orders."""
         return _proportional(self.rho, alpha)

@@ -141,7 +141,8 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase the sensitivity. In units of
         the granularity, it then is at most its ceiling for a single number, plus 1 for each further entry of a vector
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
-    The result, an array of floats, is exactly epsilon-DP, and exact unless noise takes it beyond 2^53 granularities.
+    The result, an array of floats, is exactly epsilon-DP. It is free of rounding unless noise takes it beyond 2^53
+    granularities.
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:

@@ -37,15 +37,15 @@ class FromLoss:
         return self.loss
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape."""
+        """Return the smallest delta at each `epsilon` in [0, inf)."""
         return self.loss.delta(epsilon)
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """Return the smallest epsilon at `delta` in [0, 1), any shape."""
+        """Return the smallest epsilon at each `delta` in [0, 1)."""
         return self.loss.epsilon(delta)
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return the RDP epsilon at orders `alpha` in (1, inf), any shape."""
+        """Return the RDP epsilon at each order `alpha` in (1, inf)."""
         return self.loss.renyi(alpha)
 
 

@@ -114,7 +114,7 @@ class Exponential(PositiveFields):
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at `epsilon` in [0, inf), any shape.
+        """Return the smallest delta at each `epsilon` in [0, inf).
 
         With e the mechanism's own epsilon, delta is (exp(e/2) - exp(epsilon/2))^2 / (exp(e) - 1) for epsilon <= e.
         """
@@ -122,16 +122,16 @@ class Exponential(PositiveFields):
         return raised_delta(np.expm1(short / 2) * (np.expm1(short / 2) / -np.expm1(-self.epsilon)))
 
     def epsilon_at(self, delta: ArrayLike) -> Numbers:
-        """Return the smallest epsilon at `delta` in [0, 1), any shape."""
+        """Return the smallest epsilon at each `delta` in [0, 1)."""
         root = np.sqrt(checks.real("delta", delta, "[0, 1)")) * np.sqrt(-np.expm1(-self.epsilon)) * (1 - 2.0**-50)
         return plain(np.clip(self.epsilon + 2 * np.log1p(-root) + 2.0**-50 * self.epsilon, 0.0, self.epsilon))
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return the largest RDP epsilon of any mechanism of this range, at orders `alpha` in (1, inf), any shape.
+        """Return the largest RDP epsilon of any mechanism of this range, at each order `alpha` in (1, inf).
 
         For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
-        y^(alpha-1) (a - b y) / (1 - e^-epsilon), y = e^t. The maximum is at y = a (alpha-1) / (b alpha). A margin of
-        1e-12 covers rounding.
+        y^(alpha-1) (a - b y) / (1 - e^-epsilon), with y = e^t, a = 1 - e^(-alpha epsilon) and b = e^-epsilon -
+        e^(-alpha epsilon). The maximum is at y = a (alpha-1) / (b alpha). A margin of 1e-12 covers rounding.
         """
         x, epsilon = checks.real("alpha", alpha, "(1, inf)") - 1, self.epsilon
         with np.errstate(all="ignore"):  # in entries that `where` discards
