@@ -69,7 +69,7 @@ class PrivacyLossVariable(ABC):
 
     @abstractmethod
     def cdf(self, t: Numbers) -> Numbers:
-        """Return the probability that the loss is at most `t`. `t` may have any shape."""
+        """Return the probability that the loss is at most each entry of `t`, an array of any shape."""
 
     @abstractmethod
     def truncated_mean(self, low: float, high: float) -> float:

@@ -114,8 +114,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
     def cdf(self, t: Numbers) -> Numbers:
-        """Return the probability, under the first of the neighbours, that the loss is at most `t`. `t` may have any
-        shape."""
+        """Return the probability, under the first of the neighbours, that the loss is at most each entry of `t`."""
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:

@@ -63,7 +63,7 @@ class Audit:
 def audit_mechanism(
     mechanism: Any, *, trials: int, rng: np.random.Generator, delta: float = 0.0, confidence: float = 0.95
 ) -> Audit:
-    """Audit a mechanism of `mechanisms`, or any object with their `worst_case`, `events` and `release`, by running it.
+    """Audit a mechanism of `mechanisms`, or another object with `worst_case`, `events` and `release`, by running it.
 
     trials : integer >= 4, number of runs on each input of the worst case; delta : [0, 1); confidence : (0, 1)
     The audit does not use the guarantee that the mechanism states. See `epsilon_lower_bound`.

@@ -189,7 +189,7 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
 
 
 def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
-    """Return the largest true positive rate at `fpr` in [0, 1], any shape, against an (epsilon, delta)-DP model.
+    """Return the largest true positive rate at each `fpr` in [0, 1] against an (epsilon, delta)-DP model.
 
     epsilon : [0, inf]; delta : [0, 1]. Source: Kairouz, Oh, Viswanath 2015, Theorem 2.1.
 
@@ -237,7 +237,7 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
 
 
 def auc_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest area under the ROC curve: the area under the two sloping sides and the level of `tpr_bound`.
+    """Return the largest area under the ROC curve: the area under `tpr_bound` as a function of `fpr`.
 
     >>> from lib.attacks.membership_inference import auc_bound
     >>> print(round(float(auc_bound(epsilon=1.0)), 4))

@@ -154,7 +154,7 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
 
 
 def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDArray[np.bool_]:
-    """Return the boolean features of n reports, as the module lists them, without constant ones: shape (features, n).
+    """Return the boolean features of n reports, as the module lists them but without constant ones, (features, n).
 
     reports : booleans, integers or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
     learn_from : the number of reports, counted from the first, that determine the quantiles; integer in [1, n]

@@ -129,7 +129,7 @@ def published_blocks(k: int, epsilon: float) -> int:
 
 
 def power_of_two(name: str, value: Any) -> int:
-    """Return `value` as an int if it is a power of two >= 1. Raises ``ValueError``, naming `name`, otherwise."""
+    """Return `value` as an int. Raises a ``ValueError`` that names `name` unless it is a power of two >= 1."""
     whole = checks.whole(name, value, "[1, inf)")
     if whole & (whole - 1):
         raise ValueError(f"{name} must be a power of two in [1, inf), got {whole}")

@@ -3,7 +3,7 @@
 The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to the same records by maximum likelihood
 (equation 12). The weights are w = K alpha with non-negative coefficients alpha. Their mean is b . alpha = 1, where b
 has the column means of K (equation 11). With theta_r = b_r alpha_r on the simplex and the columns of P K over N b_r,
-`lib.numerics.mixing_proportions` solves and certifies this problem. `algorithm_1` is the algorithm of the paper.
+`lib.numerics.mixing_proportions` solves this problem and certifies the result. `algorithm_1` is the paper's algorithm.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ NEGLIGIBLE = -100.0
 
 
 def normalised(weights: ArrayLike) -> NDArray[np.float64]:
-    """Return weights (n,) over their mean (equation 11). Raises ``ValueError`` if any is < 0 or not finite, or all are 0."""
+    """Return weights (n,) divided by their mean. Raises ``ValueError`` if any is < 0 or not finite, or all are 0."""
     weights = checks.real("weights", weights, "[0, inf)")
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -341,7 +341,7 @@ class LinearDensityRatio(_DensityRatio):
     below 0 can then be negative, and weights of values above 0 can only rise with the value.
 
     Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M' columns once,
-    block by block. An iteration then costs n M' operations, and a fit stores n M' numbers (algorithm 1: n^2).
+    block by block. An iteration then takes n M' operations, and a fit stores n M' numbers (algorithm 1: n^2).
     """
 
     def __init__(self, perturbation: Perturbation, *, scaling: str = "range", solver: str = "certified",

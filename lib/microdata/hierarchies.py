@@ -11,7 +11,7 @@ algorithm of Fung et al. cuts. Fung et al. leave out records with ``?``; here ``
 top.
 
 A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
-level: where its intervals begin, and the end of the range. Lines that start with ``#`` are comments.
+level: the starts of its intervals, and the end of the range. Lines that start with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Hierarchy:
         return self.positions[level][found]
 
     def generalize(self, values: ArrayLike, level: int) -> np.ndarray:
-        """Return the label of each value's group at `level`, as strings, (n,). Raises what `codes` raises."""
+        """Return the label of each value's group at `level`, as strings, (n,). Raises the errors of `codes`."""
         return self.labels[checks.whole("level", level, f"[0, {self.height}]")][self.codes(values, level)]
 
     def losses(self, level: int) -> NDArray[np.float64]:
@@ -121,7 +121,7 @@ class Hierarchy:
     def midpoints(self, values: ArrayLike, level: int) -> NDArray[np.float64]:
         """Return the middle of each value's interval, floats, (n,).
 
-        Raises what `codes` raises, and ``ValueError`` for categories.
+        Raises the errors of `codes`, and ``ValueError`` for categories.
         """
         if not self.numeric:
             raise ValueError(f"attribute must be numeric to have midpoints, got {self.attribute!r}")

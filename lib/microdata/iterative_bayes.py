@@ -1,4 +1,4 @@
-"""Iterative Bayes: the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
+"""Iterative Bayes: the original records' histogram, estimated from perturbed ones (hasegawa2015, section 2.2.2).
 
 Let x be the vector of the probabilities of all cells of the multidimensional histogram, T the matrix of transition
 probabilities between cells, and h the histogram of the perturbed records. Equation (6) maximizes sum_y h_y ln (T x)_y.
@@ -47,7 +47,7 @@ class IterativeBayes(BaseEstimator):
     Attributes
     ----------
     shares_ : probabilities of the cells, an axis for each attribute; edges_ : mapping from numeric attribute to edges
-    weights_ : (n,), the estimated proportion of each record's cell over the observed one, scaled to mean 1
+    weights_ : (n,), the estimated proportion of each record's cell divided by the observed proportion, scaled to mean 1
     gap_, trace_ : the gap at the end, and the log-likelihoods, (n_iter_,), before each step
     n_iter_, converged_ : number of steps, and whether the gap is below `tol`
     """

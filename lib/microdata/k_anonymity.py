@@ -90,9 +90,9 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
     loss : the mean over all cells to minimize: "lm", (values in the group - 1)/(values of the attribute - 1)
         (Iyengar, KDD 2002), or "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
-    Among nodes with equal loss (to 1e-12), `generalize` takes the node that leaves out the fewest records; among equal
-    numbers, the node whose levels come first in lexicographic order. Raises ``ValueError`` for a hierarchy that lacks a
-    value, an attribute that `records` lacks, or a lattice of more than 10^7 nodes.
+    Among nodes with equal loss (to 1e-12), `generalize` takes the node that leaves out the fewest records. If these
+    numbers are also equal, it takes the node whose levels come first in lexicographic order. Raises ``ValueError`` for
+    a hierarchy that lacks a value, an attribute that `records` lacks, or a lattice of more than 10^7 nodes.
 
     >>> import pandas as pd
     >>> from lib.microdata.hierarchies import adult
@@ -114,7 +114,7 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
 
 def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], levels: Mapping[str, int] | None = None,
              hierarchies: Mapping[str, Hierarchy] | None = None) -> Suppression:  # fmt: skip
-    """Return `records` without those that share their values of `attributes` with fewer than k - 1 others.
+    """Return `records` without those that share their values of `attributes` with fewer than k - 1 other records.
 
     records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
     levels : mapping from attribute to the level to which it is first generalized. The result has the level's labels
@@ -149,7 +149,7 @@ def _made(records, hierarchies, levels, names, k) -> dict:
 
 
 def class_sizes(frame: pd.DataFrame, attributes: Collection[str]) -> NDArray[np.int64]:
-    """Return, for each record, the number of records (itself included) with its values of `attributes`, (n,)."""
+    """Return, for each record, the number of records (itself included) that share its values of `attributes`, (n,)."""
     columns = [pd.factorize(frame[name], use_na_sentinel=False) for name in _columns(frame, attributes)]
     classes = _classes([(codes.astype(np.int64), len(distinct)) for codes, distinct in columns])
     return np.bincount(classes)[classes]

@@ -17,12 +17,13 @@ attained if one of k zeros becomes a one, and all other values are ones.)
 So noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
 relies on this sensitivity, which does not cover the assignment of records to groups. The assignment depends on the
 data, and records replaced by the centroids of their groups reveal it: equal values mean equal groups, whatever the
-noise. Two records share a group with probability 1 under one database and 0 under its neighbour (five records in the
-tests), so no epsilon gives a guarantee with delta below 1. Clipping to [0, 1], which `published` does for the network,
-can make two centroids equal by chance. But two records that differ with probability p > 0 under one database and never
-under the other still rule out every epsilon with a delta below p. Shuffling the records does not help if there are two
-columns or more: the counts of the pairs of groups are released exactly. Fresh noise for every record would hide the
-groups, but cost k epsilon or more: a record can move from the first group to the last, by 1, in all m attributes.
+noise. Two records can share a group with probability 1 under one database and 0 under its neighbour (the tests give an
+example of five records), so no epsilon gives a guarantee with delta below 1. Clipping to [0, 1], which `published` does
+for the network, can make two centroids equal by chance. But two records that differ with probability p > 0 under one
+database and never under the other still rule out every epsilon with a delta below p. Shuffling the records does not
+help if there are two columns or more: the counts of the pairs of groups are released exactly. Fresh noise for every
+record would hide the groups, but cost k epsilon or more: a record can move from the first group to the last, a distance
+of up to 1, in all m attributes.
 
 These functions are private:
 
@@ -119,9 +120,9 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
     """Return `epsilon`-DP records (bounded), by individual ranking of numeric columns and noisy counts with the label.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
-    levels : (d,) integers, public: 0 for a numeric column; L >= 2 for one that has only the L values 0, 1/(L-1), ..., 1.
-        Give categories as codes: one-hot columns would be drawn as if they were unrelated
-    groups : integer in [1, n], number of groups of a numeric column
+    levels : (d,) integers, public: 0 for a numeric column; L >= 2 for a column that has only the L values 0, 1/(L-1),
+        ..., 1. Give categories as codes: one-hot columns would be drawn as if they were unrelated
+    groups : integer in [1, n], the number of groups of a numeric column
     """
     features, labels = _records(features, labels)
     generator(rng)

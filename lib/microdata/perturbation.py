@@ -5,7 +5,8 @@ from 0 to size - 1 for categorical attributes and values in [low, high] for nume
 
 Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
 
-- retention-replacement: the two probabilities of (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 - rho_j);
+- retention-replacement: the two probabilities of equation (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 -
+  rho_j);
 - bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normalizer gamma(v) differs between values.
 
 Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
@@ -253,7 +254,7 @@ class Perturbation:
         inputs : default: the outputs, which give the matrix P of hasegawa2015, Algorithm 1
 
         Entries have a relative error of at most 1e-5. Raises ``ValueError`` if the epsilon of a numeric attribute is
-        above 1e10, at which distances lose their digits.
+        above 1e10, where distances lose their digits.
         """
         right = self._points(self.check(outputs if inputs is None else inputs))
         left = right if inputs is None else self._points(self.check(outputs))
@@ -308,7 +309,7 @@ def pk_epsilon(k: float, n_records: int) -> float:
 
 
 def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
-    """Return Pr[person i has row r], (N, N), rows summing to 1, if an adversary knows all originals and shuffled rows.
+    """Return Pr[person i has row r], (N, N), for an adversary who knows all originals and all shuffled rows.
 
     densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
         N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the module's text)

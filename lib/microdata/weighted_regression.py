@@ -1,4 +1,4 @@
-"""Uses of weighted records (hasegawa2015, section 4.1): logistic and linear regression, a support vector machine.
+"""Logistic and linear regression and a support vector machine on weighted records (hasegawa2015, section 4.1).
 
 Each function minimizes the mean loss with a weight for each record (equation 15), using scikit-learn.
 """
@@ -31,8 +31,8 @@ def logistic_regression(
     features : (n, p). Raises a ``ValueError`` that asks for scaling if the solver cannot reach the minimum
     labels : (n,), 0 or 1, both present
     weights : (n,), for example density ratios, >= 0 with a positive sum. Only their proportions matter
-    penalty : in [1e-12, 1e6], without the intercept. A penalty makes the optimum unique if features add up to a
-        constant, as 0/1 columns do, and finite if the classes can be separated. The paper does not give a penalty
+    penalty : in [1e-12, 1e6]; it does not apply to the intercept. A penalty makes the optimum unique if features add up
+        to a constant, as 0/1 columns do, and finite if the classes can be separated. The paper does not give a penalty
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression
@@ -64,7 +64,7 @@ def support_vector_machine(
 ) -> LinearSVC:
     """Minimize mean_i w_i (hinge loss)_i^2 + penalty |gamma|^2 / 2: a linear SVM (hasegawa2015, section 4.1).
 
-    Arguments are as for `logistic_regression`; `penalty` includes the intercept. Returns a fitted `LinearSVC`.
+    Arguments are as for `logistic_regression`; `penalty` also applies to the intercept. Returns a fitted `LinearSVC`.
 
     >>> from lib.microdata.weighted_regression import support_vector_machine
     >>> model = support_vector_machine([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1], penalty=0.1)

@@ -146,7 +146,7 @@ def _descend(part, change, step, shrink, low, high):
 @compiled
 def propagate(parameters: np.ndarray, widths: NDArray[np.int64], features: np.ndarray, labels: NDArray[np.int64],
               chosen: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, room: np.ndarray) -> int:  # fmt: skip
-    """Compute the `chosen` records' outputs and error signals; return their number. room : as for `backward`"""
+    """Compute the outputs and error signals of the `chosen` records; return their number. room : as for `backward`"""
     batch_labels = _gather(features, labels, chosen, outputs)
     forward(parameters, widths, outputs, chosen.size)
     backward(parameters, widths, outputs, batch_labels, errors, room)

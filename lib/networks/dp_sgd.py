@@ -4,11 +4,12 @@ A step takes each record with probability q (Poisson sampling) and clips its cha
 It adds the clipped changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by at
 most C, with probability q. So the network is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
 
-Neighbours are "unbounded" (a record is added or removed) or "bounded" (one is replaced). q, C, sigma, the number of
-steps and the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
+Neighbours are "unbounded" (a record is added or removed) or "bounded" (a record is replaced). q, C, sigma, the number
+of steps and the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
 
 No gradient of a single record is ever formed. The change of layer l is the outer product y d^T of the outputs below and
-the error signals, and d for the biases. So the change has squared norm (|y|^2 + 1) |d|^2, and shortening d clips it.
+the error signals, and the change of the biases is d. So the change has squared norm (|y|^2 + 1) |d|^2, and shortening d
+clips it.
 
 The guarantee holds for real numbers (see `floating_point`). In float32, norms are clipped with a relative error of 1e-6.
 """
@@ -109,8 +110,8 @@ _LEAST = 2.0**-126  # the smallest number that float32 holds with all digits
 def clip_errors(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, rows: int, limit: float) -> None:
     """Shorten the error signals of each record so that its change of all parameters has an L2 norm of at most `limit`.
 
-    Signals below 2^-126 become 0, before and after. If a record's norm is not finite, or more than 2^126 times the
-    limit, all signals and outputs of the record become 0, so that the record changes nothing.
+    Signals below 2^-126 become 0, both before and after clipping. If a record's norm is not finite, or more than 2^126
+    times the limit, all signals and outputs of the record become 0, so that the record changes nothing.
     """
     last = widths.size - 1
     squares = np.zeros(rows)

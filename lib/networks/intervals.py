@@ -7,7 +7,7 @@ changes, for every record. The paper derives AnonymizedLearning's thresholds fro
   outputs" from equation (21); the intervals of later layers can be empty or miss the truth.
 - "corrected": equation (21) with max(max(x), 0). These intervals are correct for every network and record.
 - "tight": equation (20) also uses the smallest output where the paper takes 0, the error signals of the last layer come
-  from the range of the softmax instead of -1 and 1, and signals pass only nodes that some record can switch on.
+  from the range of the softmax instead of -1 and 1, and signals pass only through nodes that some record can switch on.
 
 All variants bound the changes of one record. The sum over a batch of B records lies between B times these bounds.
 """

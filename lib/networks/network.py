@@ -1,6 +1,6 @@
 """A multilayer perceptron and its training, whole epochs compiled (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
 
-Hidden layers are ReLU, the last layer is softmax, and the loss is cross-entropy; depth and widths are free. `Network`
+Hidden layers are ReLU, the last layer is softmax, and the loss is cross-entropy; depth and widths may vary. `Network`
 holds the parameters, and `train` returns a new network. The steps of an epoch are in `backpropagation`.
 
 Parameters and changes are flat vectors: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,).
@@ -153,7 +153,7 @@ def checked_records(features: ArrayLike, labels: ArrayLike, network: Network) ->
 
 
 def checked_range(name: str, value: tuple[float, float] | None) -> tuple[float, float]:
-    """Return a pair (low, high) with -inf <= low < high <= inf; None means all numbers."""
+    """Return `value` as a pair (low, high) with -inf <= low < high <= inf; None means all numbers."""
     pair = checks.real(name, (-np.inf, np.inf) if value is None else value, "[-inf, inf]")
     if pair.shape != (2,) or not pair[0] < pair[1]:
         raise ValueError(f"{name} must be a pair (low, high) with low < high, got {value!r}")

@@ -2,7 +2,8 @@
 
 A model with P parameters is parameter-wise epsilon-DP if the law of each parameter, taken alone, changes by at most a
 factor e^epsilon from one data set to a neighbour. A model is jointly epsilon-DP, which is differential privacy, if the
-joint law of all P parameters does so. The smallest epsilon of either kind is called a loss here.
+joint law of all P parameters changes by at most such a factor. The smallest epsilon of either kind is called a loss
+here.
 
 A finite mechanism is an array `law` of shape (datasets, k_1, ..., k_P): for each data set, the probabilities of the
 outputs, with an axis for each parameter. All data sets are neighbours of one another.

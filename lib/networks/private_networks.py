@@ -48,7 +48,8 @@ class PrivacyStatement:
 
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the paper states for each parameter separately
-    parameters, epochs, batches : numbers of parameters, epochs and batches in an epoch; in LearningFirst, 1 and 1
+    parameters, epochs, batches : the numbers of parameters, of epochs and of batches in an epoch; in LearningFirst,
+        `epochs` and `batches` are 1
     noise_covers_range : whether each change lies in a range no wider than the range its noise is made for, whatever the
         other parameters are. It is False if thresholds derive from the other parameters, or if records are cut one by
         one
@@ -58,9 +59,9 @@ class PrivacyStatement:
 
     - All P parameters together depend on a record only through the steps in which the record takes part, given
       everything that was released before. Each step costs P epsilon / E, and the whole model costs P epsilon.
-    - One parameter separately: if the noise covers the range, each of the E K steps (K in each epoch) costs epsilon / E
-      or less given the parameter's own past, whatever the other parameters did. All steps together cost at most K
-      epsilon or P epsilon.
+    - Consider one parameter separately. If the noise covers the range, each of the E K steps (K in each epoch) costs
+      epsilon / E or less given the parameter's own past, whatever the other parameters did. All steps together cost at
+      most K epsilon or P epsilon.
     """
 
     method: str
@@ -93,7 +94,7 @@ class PrivacyStatement:
         return total_up([Laplace(self.epochs, self.epsilon).rho], [self.parameters * self.epochs])
 
     def epsilon_at(self, delta: float = 1e-5) -> float:
-        """Return the published model's epsilon at `delta` in (0, 1): the smaller one by pure DP and by zCDP."""
+        """Return the published model's epsilon at `delta` in (0, 1): the smaller of those by pure DP and by zCDP."""
         delta, rho = number("delta", delta, "(0, 1)"), self.rho
         return self.whole_model if rho == np.inf else min(self.whole_model, float(accounting.zcdp_to_dp(rho, delta)))
 
@@ -127,7 +128,7 @@ class PrivateNetwork:
 def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
                    weight_range: tuple[float, float], bias_range: tuple[float, float], rng: np.random.Generator,
                    **training: Any) -> PrivateNetwork:  # fmt: skip
-    """Return a network that `train` fits inside the ranges and `release` releases (section 4-2 (2), Theorem 3).
+    """Return a network that `train` fits inside the ranges and `release` perturbs (section 4-2 (2), Theorem 3).
 
     The paper does not say when to apply thresholds; here every step ends inside the ranges (projected descent).
 
@@ -204,7 +205,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
 
     Clipping "sum" is as the paper prints it: a batch's summed change is cut to [low, high] before and after the noise.
     With "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then
-    hides a signal up to `batch` times as large. But one parameter separately then has only the model's guarantee.
+    hides a signal up to `batch` times as large. But each single parameter then has only the whole model's guarantee.
 
     The paper prints the noise on w instead of its change, and min instead of max (its proof is right). It prints no
     clipping before the noise, without which high - low does not bound the sensitivity. The noise is float32 (resolution

@@ -79,7 +79,7 @@ def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def number(name: str, value: Any, interval: str) -> float:
-    """Return `value` as one float in `interval`. Raises ``ValueError`` otherwise, including for arrays."""
+    """Return `value` as one float. Raises ``ValueError``, also for arrays, unless it is a number in `interval`."""
     array = real(name, value, interval)
     if array.ndim:
         raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
@@ -87,13 +87,13 @@ def number(name: str, value: Any, interval: str) -> float:
 
 
 def whole(name: str, value: Any, interval: str) -> int:
-    """Return `value` as one int in `interval`. Raises ``ValueError`` otherwise."""
+    """Return `value` as one int. Raises ``ValueError`` unless it is one integer in `interval`."""
     number(name, value, interval)
     return int(integer(name, value, interval))
 
 
 def features(value: Any, interval: str) -> NDArray[np.float64]:
-    """Return a table (n, d) of floats in `interval`, n, d >= 1. Raises ``ValueError`` otherwise."""
+    """Return `value` as floats. Raises ``ValueError`` unless it is a table (n, d) in `interval`, n, d >= 1."""
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
@@ -102,7 +102,7 @@ def features(value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
-    """Return the labels of `n` records, (n,), integers from 0 to `classes` - 1. Raises ``ValueError`` otherwise."""
+    """Return the labels (n,) of `n` records. Raises ``ValueError`` unless they are integers from 0 to `classes` - 1."""
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
@@ -123,7 +123,7 @@ def plain(values: Any) -> Numbers:
 
 @dataclass(frozen=True)
 class PositiveFields:
-    """A dataclass whose fields must each be one number in (0, inf). Raises ``ValueError`` otherwise."""
+    """A dataclass whose fields must each be one number in (0, inf). Raises ``ValueError`` for other fields."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -73,7 +73,10 @@ class Contraction:
         _execute(self._forward)
 
     def run_backward(self, seed: float = 1.0) -> None:
-        """Write the derivatives of `seed` times the logarithm of the sum. Call it after `run`, if no root is 0."""
+        """Write the derivatives of `seed` times the logarithm of the sum into each tensor's `derivative`.
+
+        Call the method after `run`, if no root is 0.
+        """
         for root in self.roots:
             np.divide(seed, root.array, out=root.derivative)
         _execute(self._backward)

@@ -1,7 +1,8 @@
 """Maximum-likelihood mixing proportions, with a certificate, when the components are too many to store.
 
-Maximize F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1; A is (n, m), non-negative. F is
-concave. Let g = A^T (1/u) / n, whose mean under theta is 1. No theta' is better than theta by more than
+The problem is to maximize F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1, where A is (n, m) and
+non-negative. F is concave. Let g = A^T (1/u) / n, whose mean under theta is 1. No theta' is better than theta by more
+than
 
     F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
 
@@ -47,7 +48,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     columns : function from positions (h,) to these columns of A, (n, h)
     scores : function from r (n,) to A^T r, (m,)
     start : positions of the first pool, all different
-    batch : the largest number of columns that join the pool in a round. About four times this number stay in it
+    batch : the largest number of columns that join the pool in a round. About four times this number stay in the pool
 
     Raises ``ValueError`` if a row of A is 0 in every column of the first pool.
     """

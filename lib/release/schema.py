@@ -96,7 +96,7 @@ class Attribute:
 
     @property
     def mixed(self) -> tuple[int, ...]:
-        """Return the codes of declared values that also include missing or unlisted values, or those beyond a range."""
+        """Return the codes of declared values that also include missing, unlisted or out-of-range values."""
         ends = () if self.kind == "values" else (0, self.declared - 1)
         return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 

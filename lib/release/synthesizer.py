@@ -46,7 +46,8 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 
     Arguments that are not listed here are as for `aim`.
 
-    records : number of records to synthesize; 0 means that of the table if it is public, or else its noisy estimate
+    records : number of records to synthesize; 0 means the number in the table if that is public, or else its noisy
+        estimate
     seed : None, for a release, means the operating system's randomness, and a computation in integers until the noise
         is added. With an integer the run can be repeated, and anyone who knows the seed can remove the noise: do not
         release the result
@@ -272,7 +273,7 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """Return the guarantee in words, for publication; with a `seed` there is none. Arguments are as for `run`.
+    """Return the guarantee in words, for publication; with a `seed` there is no guarantee. Arguments are as for `run`.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])

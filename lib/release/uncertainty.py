@@ -16,8 +16,8 @@ that both statements permit:
    is the product with -theta_t. By Ville's inequality one of the two ever reaches 2/beta with probability at most beta.
    Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and whatever
    they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance.
-   The factor makes the interval, with Gaussian noise, the narrowest of its kind if all measurements together are
-   `_GAIN` times as informative as the first.
+   The factor of proportion makes the interval, with Gaussian noise, the narrowest of its kind if all measurements
+   together are `_GAIN` times as informative as the first.
 
 Both statements hold given everything that came before the first covering measurement, and given that there is one, for
 a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.

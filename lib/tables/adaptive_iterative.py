@@ -71,7 +71,8 @@ class Choice:
     model : the model before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
-    expected : noise expected in a count. Scores subtract it for all cells or, if `clear`, for cells off by more
+    expected : noise expected in a count. Scores subtract this amount for all cells or, if `clear`, for the cells that
+        are off by more than it
     """
 
     model: GraphicalModel

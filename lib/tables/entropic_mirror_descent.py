@@ -24,7 +24,7 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`, and `losses` and oracle `calls` so far, before each step and after the last: (T + 1,) each."""
+    """The last `model`, and the `losses` and total oracle `calls` (T + 1,) before each step and after the last."""
 
     model: GraphicalModel
     losses: np.ndarray

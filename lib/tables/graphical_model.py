@@ -5,7 +5,7 @@ marginals mu of a distribution over all records, times their number N, that mini
 
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
-where the small second term makes the answer unique. (Algorithm 2 of the paper weights measurements by
+where the small second term makes the minimizer unique. (Algorithm 2 of the paper weights measurements by
 1/sigma_c, as did its code; weights 1/sigma_c^2 give the likelihood of Gaussian noise.)
 McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
 

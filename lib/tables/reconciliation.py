@@ -46,7 +46,7 @@ class Reconciliation:
 
     @property
     def total(self) -> float:
-        """Return the public number of records, or its estimate of smallest variance; at least 1, also without data."""
+        """Return the public number of records, or its estimate of smallest variance; at least 1, even without data."""
         if self._public_total is not None:
             return float(self._public_total)
         weight, weighted = self._effects.get((), (1.0, 0.0))
@@ -73,8 +73,9 @@ class Reconciliation:
         expected : function from a clique to its expected counts; default: equal counts for one attribute, and for more
             attributes the counts under independence with the noisy proportions
 
-        A strength is an effect's squared distance from the effect of the expected counts, over its mean under noise. It
-        is 1 on average if the counts without noise are the expected counts. A sample's randomness adds to the strength.
+        A strength is an effect's squared distance from the effect of the expected counts, divided by the mean of this
+        squared distance under noise. It is 1 on average if the counts without noise are the expected counts. A sample's
+        randomness adds to the strength.
         """
         if expected is None:
             shares = [self._shares(v) for v in range(len(self._sizes))]

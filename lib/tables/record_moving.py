@@ -7,8 +7,8 @@ single values of the records change so that
 
 falls, where S are the counts of the records and T the targets. For one attribute at a time and a random part of the
 records, each record's change of F for each new value follows from the residuals S - T at its other values. The changes
-that promise most are made together. They affect each other, so the number of records moved is halved until F really
-falls by half of what their changes promise. F never rises.
+with the largest expected falls of F are made together. These changes affect each other, so the number of records moved
+is halved until F really falls by half of the expected sum. F never rises.
 
 The step reads only the synthetic records and the targets. If both are differentially private, so is its result, at no
 further cost (post-processing). The idea of moving records towards noisy marginals is that of PrivSyn's gradual update
@@ -46,7 +46,8 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
         one. They may be noisy or negative, and may disagree with one another. For a result of `aim` with the model `m`:
         ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
     weights : mapping from the same pairs to weights w_uv in [1e-6, 1e6]; default: all 1
-    singles : [0, 1e6], `one` in F over the mean weight. The target of an attribute is the mean of its pairs' targets
+    singles : [0, 1e6], the weight of each single attribute (`one` in F), as a multiple of the mean weight. The target
+        of an attribute is the mean of its pairs' targets
     sweeps : [1, inf), the largest number of times that each attribute is visited
 
     The number of records stays the same, and so does the order of the attributes. Pairs that `targets` lacks may get

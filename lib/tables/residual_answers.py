@@ -1,4 +1,4 @@
-"""Noisy residuals of one table of records, and what they say: which pairs stand out, and targets for all pairs.
+"""Noisy residuals of one table of records, the pairs that stand out by them, and targets for all pairs.
 
 Everything here reads noisy answers only, and is therefore post-processing.
 """

@@ -44,7 +44,8 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
 
     sizes : the number of values of each attribute, integers in [1, 1e15]
     weights : mapping from sets of one or two attributes (sorted positions) to weights in [1e-100, 1e100]
-    singles : [0, 1e100], the stake of an attribute by itself, times the mean weight of the sets with the attribute
+    singles : [0, 1e100], the weight of each single attribute, as a multiple of the mean weight of the sets that contain
+        it
     """
     sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
     singles = checks.number("singles", singles, "[0, 1e100]")

@@ -1,9 +1,10 @@
 """Residual queries: centred tables of counts, what one record contributes to them, and what noisy answers cost.
 
-The residual of a set e of attributes is the table of counts over e, centred along each of its axes: what its smaller
-sets do not explain. The marginal over a set r is the sum over the subsets e of r of their residuals, each spread evenly
-over the cells of r (`rebuilt`). The residual of () is the number of records. A marginal with Gaussian noise therefore
-bundles residuals with noise. A stage, as this module calls it, chooses the noise of each residual separately.
+The residual of a set e of attributes is the table of counts over e, centred along each of its axes: the part that the
+proper subsets of e do not explain. The marginal over a set r is the sum over the subsets e of r of their residuals,
+each spread evenly over the cells of r (`rebuilt`). The residual of () is the number of records. A marginal with
+Gaussian noise therefore bundles residuals with noise. A stage, as this module calls it, chooses the noise of each
+residual separately.
 
 Privacy. Let a stage answer the residuals of sets e, each with Gaussian noise of variance 1/p_e in each cell before the
 noise is centred as well. The noise then has variance 1/p_e in all directions that a residual can take. For two tables

@@ -3,11 +3,11 @@
 1. One per cent of the budget goes to the number of records, unless that number is public.
 2. Two stages, with 40 and 60 % of the rest, ask for residuals of single attributes and pairs (`residual_queries`). Each
    divides its budget among them by reverse water-filling (`residual_plan`). The first expects each cell of a pair to be
-   off by the mean count of a cell. The second knows from the first how far each pair stands out: from independence if
+   off by the mean count of a cell. The second learns from the first how far each pair stands out: from independence if
    the first model has room for the pair, and otherwise from that model.
 3. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
    (`residual_answers`, `last_fit`).
-4. The other pairs get targets: the model's counts, moved towards the answers as far as these stand out.
+4. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
 5. Records are drawn from the model, and then moved towards all targets (`record_moving`).
 
 Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed before the run (`residual_queries`), though
@@ -93,8 +93,8 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     workload : the marginals to preserve: 2 for all pairs, 1 for all single attributes, a collection of sets of one or
         two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
     rng : the noise is drawn in floating point, for study: anyone who knows the seed can remove it
-    neighbours : "unbounded" or "bounded"; in the second case the number of records is public
-    total : the number of records, [1, inf), if it is public under unbounded neighbours too; the guarantee then covers
+    neighbours : "unbounded" or "bounded"; under bounded neighbours the number of records is public
+    total : the number of records, [1, inf), if it is also public under unbounded neighbours; the guarantee then covers
         everything else about the records
     records : number of records to synthesize, by default the model's total (`GraphicalModel.synthesize`)
     max_cells : largest number of cells of the model's junction tree, at least the sum of the attributes' sizes
@@ -151,7 +151,7 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
 
 
 def pair_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
-    """Return the workload's sets, as sorted positions in the `domain`, with their weights over the mean weight.
+    """Return the workload's sets, as sorted positions in the `domain`, with their weights divided by the mean weight.
 
     workload : as for `staged_residuals`
     """

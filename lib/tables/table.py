@@ -204,7 +204,7 @@ def _refuse_repeated(attributes) -> None:
 def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> np.ndarray:
     """Return the array `column` of codes, read-only, in the smallest unsigned type for all integers below `size`.
 
-    Raises ``ValueError`` for a code outside [0, size), with the number of its record, counted from `first`.
+    Raises ``ValueError`` for a code outside [0, size), and names the position of its record, counted from `first`.
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction
