@@ -16,7 +16,7 @@ a record is replaced, the dominating laws are P and
 
 For every event A and t >= 1, P(A) - t P'(A) is largest if the clipped changes of the two records have norm 1 and point
 in opposite directions. The proof uses the lemma of Neyman and Pearson; see the chapter "Which method wins when all are
-equally private?". The other records' changes are the same for both, and mixing over them cannot increase this
+equally private?". The other records' changes are the same under both laws, and mixing over them cannot increase this
 difference. `numerical.prv_compose` composes each pair; the largest result is the cost.
 
 Source: Abadi et al. 2016; Mironov, Talwar, Zhang 2019; Gopi, Lee, Wutschitz 2021.

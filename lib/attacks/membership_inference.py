@@ -207,7 +207,9 @@ def tpr_bound(fpr: ArrayLike, epsilon: float, delta: float = 0.0) -> Numbers:
 
 
 def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
-    """Return the largest TPR - FPR: (e^epsilon - 1 + 2 delta) / (e^epsilon + 1), epsilon in [0, inf], delta in [0, 1].
+    """Return the largest TPR - FPR, (e^epsilon - 1 + 2 delta) / (e^epsilon + 1).
+
+    epsilon : [0, inf]; delta : [0, 1]
 
     >>> from lib.attacks.membership_inference import advantage_bound
     >>> print(round(float(advantage_bound(epsilon=1.0)), 4))

@@ -175,8 +175,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     """Return the six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
     frame : the columns of `adult`, at least one record
-    scaling : "observed" sends each column's minimum and maximum to -1 and 1. A guarantee must treat both as public.
-        Option "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
+    scaling : "observed" sends each column's minimum and maximum to -1 and 1. A guarantee must treat these extremes as
+        public. Option "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
 
     miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises a ``ValueError`` that names the column if a column
     is absent, has a missing or out-of-range value or, for "observed", has only one value.

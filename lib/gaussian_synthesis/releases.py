@@ -18,11 +18,11 @@ and otherwise its complement. For t < 0 the mean m lies between 0 and the centre
 ball and its complement change places. So delta(eps) grows.
 
 Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1.
-Proof. Let w' < w, t' and t belong to N' > N. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1) / (2 R);
-if R <= 1, t <= t' <= 0. With c^2 = t' / t <= 1, z -> c z + sqrt(1 - c^2) g, g ~ N(0, 1), keeps N(0, 1) and sends the
-first coordinate to variance 1 + t' and mean c times as large. This is at least the mean for N', as (t'/w') / (t/w) >=
-w'/w: for H, (1 - w') w >= (1 - w) w'; for E, |R - 1| w >= |R - 1| w'. By the lemma, some channel lowers it to that. In
-the other coordinates c^2 = w'/w sends variance 1 - w to 1 - w'.
+Proof. Let w' and t' belong to N' > N, so that w' < w. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1)
+/ (2 R); if R <= 1, t <= t' <= 0. With c^2 = t' / t <= 1, z -> c z + sqrt(1 - c^2) g, g ~ N(0, 1), keeps N(0, 1) and
+sends the first coordinate to variance 1 + t' and mean c times as large. This mean is at least the mean for N', as
+(t'/w') / (t/w) >= w'/w: for H, (1 - w') w >= (1 - w) w'; for E, |R - 1| w >= |R - 1| w'. By the lemma, some channel
+lowers this mean to the mean for N'. In the other coordinates c^2 = w'/w sends variance 1 - w to 1 - w'.
 
 For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2 it holds
 from n = 3, for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel cannot prove it: where

@@ -96,7 +96,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """Return the `epsilon`-DP Laplace mechanism: scale sensitivity / epsilon, rounded up; epsilon in (0, inf)."""
+        """Return the `epsilon`-DP mechanism, for epsilon in (0, inf): its scale is sensitivity / epsilon, rounded up."""
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
         return cls(float(quotient_up(sensitivity, number("epsilon", epsilon, "(0, inf)"))), sensitivity)
 
@@ -167,7 +167,7 @@ class Gaussian(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: float = 1.0) -> Gaussian:
-        """Return the (`epsilon`, `delta`)-DP mechanism with the smallest sigma; epsilon in [0, inf), delta in (0, 1).
+        """Return the (`epsilon`, `delta`)-DP mechanism of smallest sigma, for epsilon in [0, inf) and delta in (0, 1).
 
         Source: Balle and Wang 2018, Theorem 8.
         """

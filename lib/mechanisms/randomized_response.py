@@ -61,7 +61,7 @@ class RandomizedResponse(PureDP):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) for k = 2, or else up to 1/2000 too large.
+        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) if k = 2, up to 1/2000 too large if k > 2.
 
         The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
         no quotient D_alpha / alpha exceeds D at the larger order divided by the smaller order, and beyond the grid no

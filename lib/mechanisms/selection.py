@@ -101,7 +101,7 @@ class Exponential(PositiveFields):
 
     @property
     def prv(self) -> accounting.PrivacyLossVariable:
-        """Return a privacy loss that dominates that of all neighbours, for `accounting.prv_compose`."""
+        """Return a privacy loss that dominates the losses of all neighbours, for `accounting.prv_compose`."""
         return accounting.numerical.BoundedRangeLoss(float(self.epsilon))
 
     @property

@@ -1,7 +1,7 @@
 """Sensitivity of a query between neighbouring tables, by formula and by enumerating all tables of a small domain.
 
 Neighbours are "unbounded" if one record is added or removed, so that the number n of records differs. Neighbours are
-"bounded" if one record is replaced; n is then the same for both and counts as public.
+"bounded" if one record is replaced; n is then the same for both tables and counts as public.
 
 Records are numbers in [low, high]; clamp values outside this range first.
 """

@@ -324,7 +324,7 @@ class KernelDensityRatio(_DensityRatio):
         return float(widths[scores.argmax()])
 
     def basis(self, records: ArrayLike | None = None) -> Pairwise:
-        """Return K (h, n), the kernel of perturbed `records` (default: those of the fit) and the fit's records."""
+        """Return K (h, n), the kernel of perturbed `records` (default: the fit's records) and the fit's records."""
         points = None if records is None else self._features(self.perturbation.check(records))
         return gaussian_kernel(self._centres, self.width_, points=points)
 

@@ -5,7 +5,7 @@ into groups of k or more, and each group is represented by its mean (its centroi
 centroids, and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records
 is replaced, and n is public. All values lie in [0, 1].
 
-Individual ranking (2016) groups each attribute separately: the k smallest values, the next k, and so on.
+Individual ranking (2016) groups each attribute separately: the k smallest values, the next k values, and so on.
 
 Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
 Proof. Let x and x' be the sorted values before and after a value a is replaced by b, say a <= b. Removing a and
@@ -88,7 +88,7 @@ def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], 
 def noisy_centroids(
     features: ArrayLike, k: int, epsilon: float, *, rng: np.random.Generator
 ) -> list[NDArray[np.float64]]:
-    """Return the centroids of each column with Laplace noise: d arrays (n // k,), together epsilon-DP (bounded).
+    """Return each column's centroids with Laplace noise: d arrays (n // k,), epsilon-DP for bounded neighbours.
 
     features : (n, d) in [0, 1]; k : integer in [1, n]; epsilon : (0, inf), split equally over the columns
     """

@@ -40,7 +40,7 @@ MOST_PERSONS = 16  # the largest number, because the sum is over all matchings o
 
 @dataclass(frozen=True)
 class RetentionReplacement:
-    """A mechanism that keeps a category with probability rho, or else draws one of all `size` uniformly (equation 1).
+    """A mechanism that keeps a category with probability rho, or else draws a uniform category (equation 1).
 
     size : number of categories, an integer >= 2; rho : in [0, 1), rounded up to a multiple of 2^-53, as in the draws
     """

@@ -113,7 +113,7 @@ class Network:
         return outputs
 
     def predict_proba(self, features: ArrayLike) -> np.ndarray:
-        """Return the probabilities of the classes, shape (records, classes); features (records, n_0) in [0, 1]."""
+        """Return the probabilities of the classes, (records, classes), for features (records, n_0) in [0, 1]."""
         return self.outputs(features)[-1]
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Floats added from left to right, rounded after each addition: the same digits on every Python.
+"""Floats added from left to right, rounded after each addition: the same digits on every version of Python.
 
 The built-in `sum` adds in this way up to Python 3.11. From 3.12 on it compensates for rounding errors, and the last
 digit differs. AIM's choices depend on the last digits of sums, so `lib` uses the built-in only for integers and arrays.

@@ -47,7 +47,7 @@ class Pairwise(LinearOperator):
         Products then evaluate each pair once, which halves their cost
 
     ``A @ v`` takes a v of shape (m,) or (m, h), and ``A.T @ v`` takes (n,) or (n, h). The products need memory for
-    their result and one block. `dense()` is the array itself.
+    their result and one block. `dense()` returns the array itself.
     """
 
     def __init__(self, left: Points, right: Points, *, symmetric: bool = False) -> None:

@@ -18,7 +18,7 @@ def whole(path: str | Path) -> Iterator[Path]:
     An existing file keeps its permissions; if `path` is a link, its target is written. If the block raises, or is killed,
     `path` is unchanged. (A killed block leaves the draft in the same folder, as a hidden file without an extension.)
 
-    Raises ``OSError`` if `path` cannot be written, if possible before the block runs.
+    Raises ``OSError`` if `path` cannot be written; where possible, it does so before the block runs.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -13,11 +13,11 @@ that both statements permit:
 1. The first covering measurement y_1, with noise Z_1: |y_1 - truth| <= h, where P(|Z_1| > h) <= 3/4 of the error probability.
 2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
    log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
-   is the product with -theta_t. By Ville's inequality one of the two ever reaches 2/beta with probability at most beta.
-   Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and whatever
-   they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to 1/variance.
-   The factor of proportion makes the interval, with Gaussian noise, the narrowest of its kind if all measurements
-   together are `_GAIN` times as informative as the first.
+   is the product with -theta_t. By Ville's inequality one of the two products ever reaches 2/beta with probability at
+   most beta. Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and
+   whatever they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to
+   1/variance. The factor of proportion makes the interval, with Gaussian noise, the narrowest of its kind if all
+   measurements together are `_GAIN` times as informative as the first.
 
 Both statements hold given everything that came before the first covering measurement, and given that there is one, for
 a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
@@ -77,7 +77,7 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     """Return `Intervals` for true counts from a run of `aim`; each covers its count with probability at least `level`.
 
     result : `Result` of `aim`, with Gaussian noise
-    attributes : those of the counts, whose shape is ``domain.shape(attributes)``; () for the number of records
+    attributes : the attributes of the counts, whose shape is ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
     The probability is over the noise; see the module's text. Intervals are cut at 0, and at the number of records if it

@@ -9,8 +9,8 @@ table of the first attribute that has `parents` parents. So d attributes cost d 
 measurements.
 
 The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n|, with c the joint counts of an attribute x and its
-parents y, and n the sum of c. This is n times the score R of Zhang et al. Adding the record (x_0, y_0) to a table with
-proportions p of x and q of y moves
+parents y, and n the sum of c. This score is n times the score R of Zhang et al. Adding the record (x_0, y_0) to a table
+with proportions p of x and q of y moves
 
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
 

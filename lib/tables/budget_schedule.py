@@ -64,7 +64,7 @@ class Schedule:
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's budget: `growth` times as large if the last round changed too little (`anneal`)."""
+        """Set the next round's budget: `growth` times the last one if the last round changed too little (`anneal`)."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()

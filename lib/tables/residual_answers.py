@@ -61,9 +61,11 @@ class Answers(Reconciliation):
         return self.total * np.multiply.outer(*(self._shares(v) for v in pair))
 
     def signal(self, pair: Effect, expected: NDArray[np.float64]) -> float:
-        """Return an estimate of tau^2: the squared distance of the residual of `pair` from that of `expected`, per degree
-        of freedom, less the variance of the noise, or a small part of the estimate's own deviation if that is
-        larger."""
+        """Return an estimate of tau^2 for `pair`, at least a small part of the estimate's own standard deviation.
+
+        The estimate is the squared distance of the residual of `pair` from that of `expected`, per degree of freedom,
+        less the variance of the noise.
+        """
         apart, precision = self.apart(pair, expected)
         degrees = math.prod(self._sizes[v] - 1 for v in pair)
         least = _FEWEST_SIGNAL * math.sqrt(2 / degrees) / precision

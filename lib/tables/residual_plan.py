@@ -2,8 +2,9 @@
 
 The objective is the expected squared error of the marginals that matter. A pair r with the weight w_r consists of the
 residuals of its subsets, each spread over the cells of r. Let the residual of e have a squared error of t per degree of
-freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then it contributes w_r t dof_e / (cells of r outside e). The
-sum over all r, plus `SINGLES` times the same for each single attribute, is t times the stake s_e.
+freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then this residual contributes w_r t dof_e / (cells of r
+outside e). The sum over all r, plus `SINGLES` times the same quantity for each single attribute, is t times the stake
+s_e.
 
 Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
 without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
@@ -80,7 +81,7 @@ def subsets_with_empty(clique: Effect) -> list[Effect]:
 def water_filling(
     stakes: ArrayLike, prices: ArrayLike, inverse_signals: ArrayLike, known: ArrayLike, budget: float
 ) -> NDArray[np.float64]:
-    """Return the precisions to add, (m,), that minimize the expected error: g_e - k_e of (1).
+    """Return the precisions to add, (m,), that minimize the expected error: g_e - k_e of equation (1).
 
     stakes : s_e, (0, 1e150], (m,); prices : c_e, [1e-100, 1e100], (m,); m >= 1
     inverse_signals : 1 / tau_e^2, [0, 1e150], (m,); known : k_e, [0, 1e150], (m,)

@@ -12,9 +12,10 @@
 
 Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed before the run (`residual_queries`), though
 what a stage asks for depends on earlier answers. Together they are mu-GDP with mu^2 the sum of the squares (Dong, Roth,
-Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism with (epsilon, delta) (Balle and Wang 2018).
-Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this mu, so the
-accounting loses nothing but rounding. For bounded neighbours the mu of a stage is the bound in `residual_queries`.
+Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that is (epsilon, delta)-DP (Balle and Wang
+2018). Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this
+mu, so the accounting loses nothing but rounding. For bounded neighbours the mu of a stage is the bound in
+`residual_queries`.
 
 The mechanism is ours. It draws on ResidualPlanner (Xiao, He, Zhang, Kifer 2023, arXiv 2305.08175), which fixes all
 precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuilds marginals from residuals, AIM
@@ -92,7 +93,7 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
     workload : the marginals to preserve: 2 for all pairs, 1 for all single attributes, a collection of sets of one or
         two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
-    rng : the noise is drawn in floating point, for study: anyone who knows the seed can remove it
+    rng : for study only, because noise is drawn in floating point and anyone who knows the seed can remove it
     neighbours : "unbounded" or "bounded"; under bounded neighbours the number of records is public
     total : the number of records, [1, inf), if it is also public under unbounded neighbours; the guarantee then covers
         everything else about the records
