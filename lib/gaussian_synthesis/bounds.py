@@ -5,8 +5,9 @@ these are neighbours, as for sigma = 1 or n <= d, the bounds are vacuous. `regul
 sigma is added to the covariance. Each function bounds the Rényi divergence of ONE released record before it is clipped
 to the cube. For a number m that is fixed in advance, m records cost m times as much (`miura2022`, Proposition 2.4).
 
-Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order. The divergence of two Gaussians
-splits into a mean term and, for each eigenvalue 1 + t_i of Sigma_1^-1 Sigma_2, half of psi_alpha(t_i). The function
+Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order, and mu and Sigma the mean and the
+covariance of a data set. The divergence of two Gaussians splits into a mean term and, for each eigenvalue 1 + t_i of
+Sigma_1^-1 Sigma_2, half of psi_alpha(t_i). The function
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
@@ -70,7 +71,7 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
     n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
     d : attributes, integer in [1, 1e30]; sigma : lower bound of the covariance's smallest eigenvalue, [1e-30, 1]
     All arguments broadcast. The result is the larger of epsilon_{alpha,1} (n against n + 1) and epsilon_{alpha,2} (n +
-    1 against n), rounded up by at most a relative 1e-14. It is ``inf`` where the theorem's condition fails.
+    1 against n), rounded up by at most a relative 1e-14. It is ``inf`` where the condition of Theorem 3.1 fails.
     Raises ``ValueError`` for arguments outside these ranges.
     Coq checks this, except for rounding: `theorem_3_1` in proofs/.
     Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
@@ -341,7 +342,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
 
     Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also increase the
     randomness of an algorithm with Gaussian output, until a single pair of Gaussians describes its privacy. Here the
-    covariance comes from the data, and the theorem names one pair that dominates all neighbours, with a lower bound. We
+    covariance comes from the data, and Theorem H names one pair that dominates all neighbours, with a lower bound. We
     have read only their abstract and do not know whether their pair is this one.
     Source: Theorem H, our own; `regularised_epsilon_attained` is a lower bound for it.
 

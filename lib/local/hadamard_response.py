@@ -50,7 +50,7 @@ class HadamardResponse(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, blocks: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return the support probabilities (p, q), from numbers or, with sympy's `exp`, from symbols."""
         p = (1 + (blocks - 1) * exp(-epsilon)) / (1 + (2 * blocks - 1) * exp(-epsilon))
         return p, exp(0) / 2  # exp(0): 1.0, or sympy's exact 1
 

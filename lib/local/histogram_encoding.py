@@ -95,7 +95,7 @@ class THE(UnaryEncoding):
 
     @staticmethod
     def probabilities(epsilon: Any, theta: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q) for theta in [0, 1], from numbers or, with sympy's `exp`, from symbols."""
+        """Return the probabilities (p, q) for theta in [0, 1], from numbers or, with sympy's `exp`, from symbols."""
         return 1 - exp(epsilon * (theta - 1) / 2) / 2, exp(-epsilon * theta / 2) / 2
 
 

@@ -76,7 +76,7 @@ class LocalHashing(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, g: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return the support probabilities (p, q), from numbers or, with sympy's `exp`, from symbols."""
         return 1 / (1 + (g - 1) * exp(-epsilon)), 1 / g
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.uint64]:

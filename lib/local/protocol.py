@@ -283,7 +283,7 @@ class GRR(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, k: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return the support probabilities (p, q), from numbers or, with sympy's `exp`, from symbols."""
         return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -41,7 +41,7 @@ class SubsetSelection(FrequencyOracle):
 
     @staticmethod
     def probabilities(epsilon: Any, k: Any, d: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q), from numbers or, with sympy's `exp`, from symbols."""
+        """Return the support probabilities (p, q), from numbers or, with sympy's `exp`, from symbols."""
         p = d / (d + (k - d) * exp(-epsilon))
         return p, (p * (d - 1) + (1 - p) * d) / (k - 1)
 

@@ -96,7 +96,7 @@ class SUE(UnaryEncoding):
 
     @staticmethod
     def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q), from a number or, with sympy's `exp`, from a symbol."""
+        """Return the support probabilities (p, q), from a number or, with sympy's `exp`, from a symbol."""
         return 1 / (1 + exp(-epsilon / 2)), exp(-epsilon / 2) / (1 + exp(-epsilon / 2))
 
 
@@ -114,5 +114,5 @@ class OUE(UnaryEncoding):
 
     @staticmethod
     def probabilities(epsilon: Any, exp: Callable[[Any], Any] = math.exp) -> tuple[Any, Any]:
-        """Return (p, q), from a number or, with sympy's `exp`, from a symbol."""
+        """Return the support probabilities (p, q), from a number or, with sympy's `exp`, from a symbol."""
         return exp(0) / 2, exp(-epsilon) / (1 + exp(-epsilon))  # exp(0): 1.0, or sympy's exact 1

@@ -96,7 +96,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """Return the `epsilon`-DP mechanism, for epsilon in (0, inf): its scale is sensitivity / epsilon, rounded up."""
+        """Return the `epsilon`-DP mechanism, epsilon in (0, inf): its scale is sensitivity / epsilon, rounded up."""
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
         return cls(float(quotient_up(sensitivity, number("epsilon", epsilon, "(0, inf)"))), sensitivity)
 

@@ -3,8 +3,8 @@
 All arithmetic is on integers (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential privacy",
 Algorithms 1-3). Every sampler is built from coins:
 
-- `bernoulli`, heads with probability num/den, compares the digits of num/den with random digits
-- `bernoulli_exp`, heads with probability e^-x for a rational x, uses coins of probability x/1, x/2, x/3, ...
+- `bernoulli` gives heads with probability num/den, and compares the digits of num/den with random digits
+- `bernoulli_exp` gives heads with probability e^-x for a rational x, and uses coins of probability x/1, x/2, x/3, ...
 - `discrete_laplace` and `discrete_gaussian` propose integers and accept them by tossing these coins
 
 Parameters are ints, Fractions or floats. A float is taken as exactly the fraction that it represents (0.1 is

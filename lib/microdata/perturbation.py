@@ -244,7 +244,7 @@ class Perturbation:
         return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> NDArray[np.float64]:
-        """Return p(output | input) for pairs of records, (n,), from outputs and inputs (n, M), or one row of either."""
+        """Return p(output | input), (n,), for pairs of records; `outputs` or `inputs`, (n, M), may be a single row."""
         columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
         return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
 

@@ -69,7 +69,7 @@ def _numbers(value) -> np.ndarray:
 
 
 def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
-    """Return `value` as `real` does; every element must be an integer (``6.0`` is; ``6.5`` is not)."""
+    """Return `value` as `real` does; every element must be an integer (``6.0`` is one; ``6.5`` is not)."""
     array = real(name, value, interval)
     whole = array == np.floor(array)
     if not whole.all():

@@ -46,8 +46,8 @@ class Pairwise(LinearOperator):
     symmetric : declares that the points are the same, so that exp(...) is the same for (i, j) and (j, i).
         Products then evaluate each pair once, which halves their cost
 
-    ``A @ v`` takes a v of shape (m,) or (m, h), and ``A.T @ v`` takes (n,) or (n, h). The products need memory for
-    their result and one block. `dense()` returns the array itself.
+    ``A @ v`` takes a v of shape (m,) or (m, h), and ``A.T @ v`` takes a v of shape (n,) or (n, h). The products need
+    memory for their result and one block. `dense()` returns the array itself.
     """
 
     def __init__(self, left: Points, right: Points, *, symmetric: bool = False) -> None:

@@ -268,7 +268,7 @@ def _beside_each(tau, effects) -> dict:
 
 
 def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
-    """Return the sum of `model`'s squared residuals divided by 2 sigma^2; `fit` minimizes this sum plus an entropy term.
+    """Return the sum of `model`'s squared residuals divided by 2 sigma^2; `fit` minimizes this plus an entropy term.
 
     `model.loss` is smaller by the disagreement among the measurements, which no model can change.
     """
