@@ -235,7 +235,7 @@ def integral(n, d, sigma, epsilon, size, others=True):
     first, mean = n * tau / (n + 1) ** 2, tau / (n + 1) ** 2
     found = []
     for swapped in (False, True):
-        laws = [(first, mean, 1), (-1 / (n + 1), mpf(0), d * others)]
+        laws = [(first, mean, 1), (-1 / (n + 1), mpf(0), d)][: 1 + others]
         if swapped:
             laws = [(-t / (1 + t), m / (1 + t), times) for t, m, times in laws]
 
@@ -259,7 +259,9 @@ def integral(n, d, sigma, epsilon, size, others=True):
             mpmath.exp(exponent(r + 1j * u) - peak) / ((r + 1j * u) * (1 + r + 1j * u))  # noqa: B023
         )
         nodes = [step * mpf(x) for x in (0, 2, 5, 12, 40)]
-        found.append(mpmath.quad(value, nodes) / mpmath.pi * mpmath.exp(peak))
+        # 24 nodes in each part: a thousand of the tanh-sinh rule give the same 17 digits in all cases below
+        whole = mpmath.quad(value, nodes, method="gauss-legendre", maxdegree=4)
+        found.append(whole / mpmath.pi * mpmath.exp(peak))
     return max(found)
 
 
