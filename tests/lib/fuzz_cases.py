@@ -514,8 +514,8 @@ def gaussian():
         epsilon=0.1,
         d=2,
         sigma=0.1,
-        size=10,
-        tolerance=1e-9,
+        size=100,
+        tolerance=1e-4,
         spare=("d",),
         allows=SAME,
     )
@@ -548,8 +548,8 @@ def gaussian():
         epsilon=0.1,
         d=2,
         sigma=0.1,
-        size=10,
-        tolerance=1e-9,
+        size=100,
+        tolerance=1e-4,
         spare=("d",),
         allows=SAME,
     )
