@@ -155,7 +155,7 @@ def test_the_gaussians_delta_to_ten_digits(log_mu, epsilon):
 
 
 def _gaussian_delta(mu, epsilon):
-    with mpmath.workdps(400):
+    with mpmath.workdps(100):
         e = mpmath.mpf(epsilon)
         return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
 
@@ -498,6 +498,11 @@ def order(x):
     return mpf(1 + float(x))
 
 
+def exp(x):
+    """Return e^x, or 0 or infinity where it is beyond e^-10^6 and e^10^6: mpmath would take long."""
+    return mpmath.exp(x) if abs(x) < 10**6 else mpf(0) if x < 0 else mpmath.inf
+
+
 def _drawn(rho):
     """Return the probability of `rng.random() < rho`."""
     return mpf(math.ceil(rho * 2**53)) / 2**53
@@ -535,8 +540,8 @@ def _laplace_rdp(e, x):
     a = order(x)
     if a == 1:
         return None
-    terms = a * mpmath.exp((a - 1) * e) + (a - 1) * mpmath.exp(-a * e)
-    return mpmath.log(terms / (2 * a - 1)) / (a - 1)
+    rest = (a - 1) * exp(-(2 * a - 1) * e)  # the other term is a, where e^((a - 1) e) is taken out of both
+    return e + mpmath.log((a + rest) / (2 * a - 1)) / (a - 1)
 
 
 def _discrete_laplace_rho(scale, shift):
@@ -689,11 +694,11 @@ COSTS = {
         lambda s, delta: composition.gaussian([s] * 4, delta).epsilon, lambda s, delta: mpf(float(accounting.gaussian_epsilon(float(s) / 2, float(delta)))), (-3, 3), (-30, -0.5), low=1e-12, high=1e-12
     ),
     "membership_inference.posterior_bound": case(
-        lambda prior, e: membership_inference.posterior_bound(prior, e), lambda prior, e: prior / (prior + (1 - prior) * mpmath.exp(-e)), (-300, -0.01), (-300, 300), **NEAREST
+        lambda prior, e: membership_inference.posterior_bound(prior, e), lambda prior, e: prior / (prior + (1 - prior) * exp(-e)), (-300, -0.01), (-300, 300), **NEAREST
     ),
     "membership_inference.tpr_bound": case(
         lambda fpr, e, delta: membership_inference.tpr_bound(fpr, e, delta),
-        lambda fpr, e, delta: min(1, mpmath.exp(e) * fpr + delta, 1 - mpmath.exp(-e) * (1 - delta - fpr)), (-300, -0.5), (-300, 300), (-300, -0.5), **NEAREST,
+        lambda fpr, e, delta: min(1, exp(e) * fpr + delta, 1 - exp(-e) * (1 - delta - fpr)), (-300, -0.5), (-300, 300), (-300, -0.5), **NEAREST,
     ),
     "membership_inference.advantage_bound": case(
         membership_inference.advantage_bound, lambda e: mpmath.tanh(e / 2), (-300, 300), **NEAREST
