@@ -4,6 +4,7 @@ Statistical tests have fixed seeds; each test raises a false alarm with probabil
 divided evenly among its comparisons.
 """
 
+import functools
 import itertools
 import math
 import tracemalloc
@@ -315,12 +316,18 @@ class Scripted:
         self.uniform, self.byte = uniform, byte
 
     def random(self, size):
-        return np.resize(self.uniform, size)
+        return repeated(self.uniform, size)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
         if dtype == np.uint64:
             return np.full(8 * np.prod(size), self.byte, dtype=np.uint8).view(np.uint64).reshape(size)
         return np.full(size, (low if high is None else high) - 1, dtype=dtype)
+
+
+def repeated(numbers, size):
+    """Return what `np.resize` does, without a list of as many arrays."""
+    numbers = np.ravel(numbers)
+    return np.tile(numbers, -(-size // len(numbers)))[:size]
 
 
 def next_to(p):
@@ -346,7 +353,7 @@ def test_a_coin_on_a_record_compares_a_number_of_double_precision(name, k, n, ep
     may be closer to 1 than every number of single precision."""
     oracle = EVERY[name](max(k, 3) if name == "SS, d = 2" else k, epsilon)
     p = oracle._forced if isinstance(oracle, HadamardResponse) else oracle.p
-    values, uniform = np.zeros(n, dtype=int), np.resize(next_to(p), n)
+    values, uniform = np.zeros(n, dtype=int), repeated(next_to(p), n)
     kept, changed, reports = (oracle.perturb(values, rng=Scripted(each)) for each in (0.0, 1 - 2.0**-53, uniform))
     assert not np.array_equal(kept[0], changed[0])
     below = uniform < p
@@ -360,7 +367,7 @@ def test_a_bit_is_a_coin_that_compares_a_byte_and_a_number_of_double_precision(n
     oracle, tossed = EVERY[name](5, epsilon), []
     for p in (oracle.p, oracle.q):
         byte, fraction = divmod(256 * p, 1)
-        uniform = np.resize(next_to(fraction), 70_000)
+        uniform = repeated(next_to(fraction), 70_000)
         for drawn, heads in ((byte - 1, True), (byte, uniform < fraction), (byte + 1, False)):
             if 0 <= drawn < 256:
                 assert (unary_encoding.coins(70_000, p, rng=Scripted(uniform, int(drawn))) == heads).all()
@@ -425,10 +432,12 @@ def test_aggregation_is_the_sum_of_what_reports_support(name):
     assert oracle.aggregate(reports[:0]) == pytest.approx(np.zeros(9))
 
 
+@functools.lru_cache(4)
 def mixed_values(k, n, seed=1):
-    """Return values: a third each are the first and the last value, in turns, and the rest are random."""
-    values = np.resize([0, k - 1, 0], n)
-    values[2::3] = np.random.default_rng(seed).integers(k, size=n)[2::3]
+    """Return values, not to be written into: a third each are the first and the last value, in turns, and the rest are random."""
+    values = np.random.default_rng(seed).integers(k, size=n)
+    values[::3], values[1::3] = 0, k - 1
+    values.flags.writeable = False
     return values
 
 
@@ -483,16 +492,17 @@ def test_reports_have_their_law_for_any_number_of_users_and_values(name, k, n, e
     supports. The false alarm rate is 0.1 %. In no protocol are the supports of two values positively correlated, so the variance of
     a sum is at most that of its terms."""
     oracle, values = EVERY[name](k, epsilon), mixed_values(k, n)
-    supports = oracle.supports(oracle.perturb(values, rng=np.random.default_rng(9))).astype(np.float32)
+    supports = oracle.supports(oracle.perturb(values, rng=np.random.default_rng(9)))
+    supports = supports.astype(np.float32, copy=False)  # SHE's too: sums below are in double precision
     users, scores = np.arange(n), []
     own, variances = supports[users, values], variances_of_support(oracle)
     supports[users, values] = 0
     width = min(k, math.ceil(50 / (n / 2 * oracle.q))) if oracle.q else 1
-    for half in (users < n // 2, users >= n // 2):
-        kinds = [half & (users % 3 == part) for part in range(3)]
-        scores.extend((own[kind].mean(dtype=float) - oracle.p) / math.sqrt(variances[0] / kind.sum()) for kind in kinds)
-        lent = supports[half].sum(axis=0, dtype=float)
-        others = half.sum() - np.bincount(values[half], minlength=k)
+    for start, end in ((0, n // 2), (n // 2, n)):
+        kinds = [own[start + (part - start) % 3 : end : 3] for part in range(3)]
+        scores.extend((kind.mean(dtype=float) - oracle.p) / math.sqrt(variances[0] / len(kind)) for kind in kinds)
+        lent = supports[start:end].sum(axis=0, dtype=float)
+        others = end - start - np.bincount(values[start:end], minlength=k)
         starts = np.arange(0, k - width + 1, width)
         for sums, counts in (
             (np.add.reduceat(lent, starts), np.add.reduceat(others, starts)),
