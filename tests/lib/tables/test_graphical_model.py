@@ -244,23 +244,32 @@ def test_the_certificate_holds_around_a_centre_with_weights_of_the_entropy_for_e
     heavier = {effect: times + more * place for place, effect in enumerate(interactions)}
     taus = {effect: tau * heavier.get(effect, 1) for effect in effects}
 
-    def objective(p):
-        loss = 0.0
+    def objective_and_slope(p):
+        loss, slope = 0.0, tau * total * np.log(p / start)
         for m in measurements:
             left = total * marginal(p, domain, m.attributes) - m.values
             means = [
                 left.mean(axis=tuple(a for a in range(left.ndim) if a != axis), keepdims=True)
                 for axis in range(left.ndim)
             ]
-            main = sum(mean - left.mean() for mean in means) + left.mean()
-            apart = np.sum((left - main) ** 2) / heavier.get(domain.axes(m.attributes), 1)
-            loss += (np.sum((main + 0 * left) ** 2) + apart) / (2 * m.sigma**2)
-        return loss + tau * total * np.sum(p * np.log(p / start))
+            main = sum(mean - left.mean() for mean in means) + left.mean() + 0 * left
+            weight = heavier.get(domain.axes(m.attributes), 1)
+            loss += (np.sum(main**2) + np.sum((left - main) ** 2) / weight) / (2 * m.sigma**2)
+            axes = domain.axes(m.attributes)
+            back = (main + (left - main) / weight) * total / m.sigma**2  # the parts are projections, at right angles
+            back = back.transpose(np.argsort(axes))
+            slope += np.expand_dims(back, tuple(a for a in range(len(domain)) if a not in axes))
+        return loss + tau * total * np.sum(p * np.log(p / start)), slope
+
+    def objective(p):
+        return objective_and_slope(p)[0]
 
     def of_logits(x):
-        return objective(np.exp(x - np.logaddexp.reduce(x)).reshape(domain.sizes))
+        p = np.exp(x - np.logaddexp.reduce(x))
+        value, slope = objective_and_slope(p.reshape(domain.sizes))
+        return value, p * (slope.ravel() - p @ slope.ravel())
 
-    found = optimize.minimize(of_logits, np.log(start).ravel(), method="BFGS", options={"gtol": 1e-6})
+    found = optimize.minimize(of_logits, np.log(start).ravel(), method="BFGS", jac=True, options={"gtol": 1e-6})
     for tolerance in (1.0, 1e-3, 1e-7):
         model = fit_reconciled(domain, reconciliation, taus, tolerance, centre=centre)
         reached = objective(joint(domain, model.potentials)[1])
