@@ -166,7 +166,7 @@ def made_by(path) -> str:
         return f"the code of version {version}"
     if "code" not in provenance(path):
         old = [stale(row) for row in rows(path)]
-        return f"earlier code for {sum(old)} of {len(old)} rows" if any(old) else "the code of today"
+        return f"earlier code for {old.count(True)} of {len(old)} rows" if any(old) else "the code of today"
     try:
         names = changed(path)
     except FileNotFoundError:
