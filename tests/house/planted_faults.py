@@ -15,7 +15,8 @@ fault and pass without it; otherwise the command fails.
 tests/house/planted_leaks.yml lists leaks by the function that releases. They are small, depend on a size or a rare case,
 and would pass a review. No chapter runs for them: the test that the list names must fail.
 
-Each row has its own key, of the chapters and the test that ran for it. So a change makes only those rows old that it can change.
+Each row has its own key, of this file, the chapters and the test that ran for it, with the fixtures that the test shares. So a
+change makes only those rows old that it can change.
 """
 
 from __future__ import annotations
@@ -209,7 +210,7 @@ def steady(folder: Path, notebook: str) -> tuple[dict[str, str], str]:
 
 def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
     """Return the row of one fault; `before` keeps the steady verdicts of each chapter without a fault between calls."""
-    moved, stopped, ran = [], [], []
+    moved, stopped, ran = [], [], ["tests/house/planted_faults.py"]
     with copy() as folder:
         for notebook in chapters(fault):
             if notebook not in before:
@@ -226,7 +227,9 @@ def compare(fault: Fault, before: dict[str, tuple]) -> dict[str, str]:
             stopped += [f"{Path(notebook).stem}: {error}"] if error else []
         noticed = ""
         if fault.test and not moved and not stopped:
-            ran.append(fault.test.split()[0].split("::")[0])
+            test = Path(fault.test.split()[0].split("::")[0])
+            shared = [each / "conftest.py" for each in test.parents if (ROOT / each / "conftest.py").is_file()]
+            ran += [str(each) for each in (*shared, test)]
             noticed = fault.test if fails(folder, fault.test) else ""
     if noticed and noticed not in before:
         with copy() as folder:

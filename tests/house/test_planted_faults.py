@@ -132,7 +132,9 @@ def small(tmp_path, monkeypatch):
         "claims:\n- {id: doc.table.sum, item: T, statement: S., printed: '4', judge: digits}\n",
         encoding="utf-8",
     )
-    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/house").mkdir(parents=True)
+    shutil.copy(planted_faults.__file__, tmp_path / "tests/house")
+    (tmp_path / "tests/conftest.py").write_text("", encoding="utf-8")
     (tmp_path / "tests/test_sums.py").write_text(
         "from lib.sums import double\n\ndef test_double():\n    assert double(3) == 6\n", encoding="utf-8"
     )
@@ -170,6 +172,7 @@ def test_a_fault_is_noticed_by_a_verdict_an_error_or_a_test(small, becomes, move
     row = planted_faults.compare(fault(becomes), {})
     assert (row["moved"], row["stopped"], row["test"]) == (moved, stopped, test)
     assert row["explained"] == ("" if moved or stopped else "no claim hangs on it")
+    assert row["code"].endswith("01.ipynb" if moved or stopped else "01.ipynb tests/conftest.py tests/test_sums.py")
     assert (small / "lib/sums.py").read_text(encoding="utf-8").count("2 * x") == 1  # planted in a copy
 
 
@@ -208,7 +211,8 @@ def test_a_row_is_planted_again_only_if_what_ran_for_it_has_changed(small, monke
     planted_faults.main(["--output", str(kept)])
     assert results.made_by(kept) == "the code of today"
     [row] = results.rows(kept)
-    assert (row["code"], row["moved"]) == ("notebooks/doc/01.ipynb", "doc.table.sum: reproduced to differs")
+    assert row["code"] == "tests/house/planted_faults.py notebooks/doc/01.ipynb"
+    assert row["moved"] == "doc.table.sum: reproduced to differs"
     told = capsys.readouterr
     planted_faults._rows.cache_clear()
     told(), planted_faults.main(["--output", str(kept)])
