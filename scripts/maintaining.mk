@@ -64,5 +64,5 @@ coverage: $(DEVELOPMENT) ## list the lines of lib that the tests do not reach (a
 mutants: $(DEVELOPMENT) ## change a module in small ways, and list the changes that no test notices (MODULE=adaptive_iterative SAMPLE=50)
 	@$(LAYERED) --with cosmic-ray==8.7.0 python -m tests.house.mutants $(or $(MODULE),adaptive_iterative) --sample $(or $(SAMPLE),50)
 
-faults: $(DEVELOPMENT) ## plant known bugs in lib, and list the verdicts that change (an hour; ONLY=kiri2019 for some)
+faults: $(DEVELOPMENT) ## plant known bugs in lib, and list the verdicts that change: those whose code has changed since (ONLY=kiri2019 for some)
 	@$(ALIKE) $(PY) -m tests.house.planted_faults --only "$(ONLY)"
