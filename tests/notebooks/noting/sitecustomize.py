@@ -27,7 +27,8 @@ def note(code, _offset):
 
 
 # The runner's command names the notebook; the kernel that it starts goes on with the same file.
-notebook = next((Path(word) for word in sys.orig_argv if word.endswith(".ipynb") and "notebooks/" in word), None)
+runner = any(word.endswith("notebooks/tools/run.py") for word in sys.orig_argv)
+notebook = next((Path(word) for word in sys.orig_argv if runner and word.endswith(".ipynb")), None)
 if hasattr(sys, "monitoring"):
     if notebook and "RAN" not in os.environ:
         target = ROOT / "build/ran" / notebook.with_suffix(".txt")
