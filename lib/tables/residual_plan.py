@@ -96,7 +96,9 @@ def water_filling(
     k, budget = checks.real("known", known, "[0, 1e150]"), checks.number("budget", budget, "(0, 1e100]")
     if s.ndim != 1 or not s.size or not s.shape == c.shape == inverse.shape == k.shape:
         shapes = ", ".join(str(each.shape) for each in (s, c, inverse, k))
-        raise ValueError(f"stakes, prices, inverse_signals and known must have one shape (m,), m >= 1, got {shapes}")
+        raise ValueError(
+            f"stakes, prices, inverse_signals and known must have the same shape (m,), m >= 1, got {shapes}"
+        )
     rise, floor = np.sqrt(s / c), inverse + k
     order = np.argsort(floor / rise, kind="stable")
     # With the first j residuals above the water, the cost at x is x * slopes[j] - offsets[j].

@@ -17,6 +17,11 @@ Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that 
 mu, so the accounting loses nothing but rounding. For bounded neighbours the mu of a stage is the bound in
 `residual_queries`.
 
+Without a generator the run is exact. Its noise is the rounded Gaussian on integer multiples of the residuals, and the mu for
+(epsilon, delta) is certified (`accounting.certified_gaussian`), so that the guarantee holds for the program, with the same
+accounting. Until the noise is added, only integers depend on the records. Plans, scales and costs depend on noisy answers
+only, and their rounding never understates a cost.
+
 The mechanism is ours. It draws on ResidualPlanner (Xiao, He, Zhang, Kifer 2023, arXiv 2305.08175), which fixes all
 precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuilds marginals from residuals, AIM
 (McKenna et al. 2022) for the model, and PrivSyn (Zhang et al. 2021) for moving records.
@@ -33,7 +38,9 @@ from fractions import Fraction
 import numpy as np
 
 from .. import accounting
-from ..mechanisms.noise import generator
+from ..accounting.certified import root_up
+from ..accounting.certified_gaussian import certified_mu
+from ..mechanisms.noise import generator, system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
 from . import last_fit, residual_plan
@@ -41,7 +48,7 @@ from .counting import Counted, Counts, Workload
 from .graphical_model import GraphicalModel
 from .record_moving import moved
 from .residual_answers import Answers, targets
-from .residual_queries import Effect, answer, sigma_for, squared_mu
+from .residual_queries import Effect, RoundedDraws, answer, exact_answer, sigma_for, squared_mu
 from .table import Domain, Table
 
 TOTAL = Fraction(1, 100)  # of mu^2, for the number of records
@@ -56,11 +63,12 @@ class Stage:
     """One stage of a run.
 
     sigmas : for each set of attributes asked for, the standard deviation of the noise in a cell before centring
+        (in an exact run a Fraction)
     answers : for each of them, the noisy residual, an array with an axis for each attribute
     squared_mu : mu^2 of the stage, rounded up
     """
 
-    sigmas: dict[tuple[str, ...], float]
+    sigmas: dict[tuple[str, ...], float | Fraction]
     answers: dict[tuple[str, ...], np.ndarray]
     squared_mu: float
 
@@ -72,7 +80,8 @@ class StagedResult:
     synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
     targets : the counts of pairs that the records were moved towards, for as many records as the model has
     stages : the number of records first, unless it is public; total : the public number of records, else None
-    mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent
+    mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent. In an exact run
+        both are Fractions
     """
 
     synthetic: Table
@@ -80,20 +89,21 @@ class StagedResult:
     targets: dict[tuple[str, ...], np.ndarray]
     stages: tuple[Stage, ...]
     total: int | None
-    mu: float
-    mu_used: float
+    mu: float | Fraction
+    mu_used: float | Fraction
 
 
-def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *, rng: np.random.Generator,
-                     neighbours: str = "unbounded", total: int | None = None, records: int | None = None,
-                     max_cells: int = MAX_CELLS) -> StagedResult:  # fmt: skip
+def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
+                     rng: np.random.Generator | None = None, neighbours: str = "unbounded", total: int | None = None,
+                     records: int | None = None, max_cells: int = MAX_CELLS) -> StagedResult:  # fmt: skip
     """Return a `StagedResult` of synthetic records, which satisfies (epsilon, delta)-DP for `neighbours`.
 
     table : a `Table`, or another object with a domain and counts
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
     workload : the marginals to preserve: 2 for all pairs, 1 for all single attributes, a collection of sets of one or
         two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
-    rng : for study only, because noise is drawn in floating point and anyone who knows the seed can remove it
+    rng : for study only, because anyone who knows its seed can remove the noise. Without it the run is exact: it draws
+        from the operating system, and computes only with integers and fractions until the noise is added
     neighbours : "unbounded" or "bounded"; under bounded neighbours the number of records is public
     total : the number of records, [1, inf), if it is also public under unbounded neighbours; the guarantee then covers
         everything else about the records
@@ -113,7 +123,8 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     ('a', 'b', 'c') 3 True
     """
     epsilon, delta = checks.number("epsilon", epsilon, "[1e-6, 1e6]"), checks.number("delta", delta, "[1e-300, 1)")
-    rng = generator(rng)
+    if rng is not None:
+        rng = generator(rng)
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if total is not None:
         total = checks.whole("total", total, "[1, inf)")
@@ -124,9 +135,16 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     max_cells = checks.whole("max_cells", max_cells, f"[{sum(table.domain.sizes)}, inf)")
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
-    sigma = float(accounting.gaussian_sigma(epsilon, delta))
-    run = _Run(table, pair_weights(table.domain, workload), neighbours, total, rng)
-    budget = 1 / Fraction(sigma) ** 2
+    mu: float | Fraction
+    if rng is None:
+        draws, later = RoundedDraws(1, {}, system_rng()), np.random.default_rng()  # the latter for noisy numbers only
+        mu = certified_mu(epsilon, delta)
+        budget = mu**2
+    else:
+        draws, later = None, rng
+        sigma = float(accounting.gaussian_sigma(epsilon, delta))
+        mu, budget = 1 / sigma, 1 / Fraction(sigma) ** 2
+    run = _Run(table, pair_weights(table.domain, workload), neighbours, total, later, draws)
     if total is None:
         run.ask({(): _below(budget * TOTAL)})
         budget *= 1 - TOTAL
@@ -137,18 +155,19 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
             run.look(model, inside)
     aims = targets(run.answers, model, run.pairs, inside)
     names = {pair: tuple(table.domain.attributes[v] for v in pair) for pair in aims}
-    synthetic = model.synthesize(records, rng=rng)
+    synthetic = model.synthesize(records, rng=later)
     if aims:
         scale = len(synthetic) / model.total
         weights = {names[pair]: run.weights[pair] for pair in aims}
         synthetic = moved(
-            synthetic, {names[pair]: scale * counts for pair, counts in aims.items()}, weights=weights, rng=rng
+            synthetic, {names[pair]: scale * counts for pair, counts in aims.items()}, weights=weights, rng=later
         )
     spent = Fraction(0)
     for each in run.stages:
         spent += Fraction(each.squared_mu)
     named = {names[pair]: counts for pair, counts in aims.items()}
-    return StagedResult(synthetic, model, named, tuple(run.stages), total, 1 / sigma, math.sqrt(spent))
+    used = math.sqrt(spent) if draws is None else root_up(spent) if spent else spent
+    return StagedResult(synthetic, model, named, tuple(run.stages), total, mu, used)
 
 
 def pair_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
@@ -184,8 +203,8 @@ def _below(exact: Fraction) -> float:
 class _Run:
     """The state of a run: what was answered, and how much each residual is expected to differ from what is known."""
 
-    def __init__(self, table, weights, neighbours, total, rng) -> None:
-        self.domain, self.neighbours, self.rng = table.domain, neighbours, rng
+    def __init__(self, table, weights, neighbours, total, rng, draws=None) -> None:
+        self.domain, self.neighbours, self.rng, self.draws = table.domain, neighbours, rng, draws
         sizes, cells = table.domain.sizes, 0
         self.weights = dict(weights)
         for pair in sorted((clique for clique in weights if len(clique) == 2), key=self._cells):
@@ -219,11 +238,16 @@ class _Run:
 
     def ask(self, precisions) -> None:
         """Answer residuals with noise of the variances 1/`precisions` or slightly more."""
-        sigmas = {effect: sigma_for(precision) for effect, precision in precisions.items()}
+        sigmas: dict[Effect, float | Fraction] = {}
         found = {}
-        for effect, sigma in sigmas.items():
-            found[effect] = answer(self.counts(self._named(effect)), sigma, rng=self.rng)
-            self.answers.record(effect, found[effect], sigma**-2)
+        for effect, precision in precisions.items():
+            counts = self.counts(self._named(effect))
+            if self.draws is None:
+                sigma = sigma_for(precision)
+                found[effect], sigmas[effect] = answer(counts, sigma, rng=self.rng), sigma
+            else:
+                found[effect], sigmas[effect] = exact_answer(counts, precision, self.draws)
+            self.answers.record(effect, found[effect], float(sigmas[effect]) ** -2)
         cost = squared_mu(precisions, self.domain.sizes, self.neighbours)
         names = {effect: self._named(effect) for effect in sigmas}
         named = {names[effect]: sigma for effect, sigma in sigmas.items()}

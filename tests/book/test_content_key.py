@@ -668,6 +668,7 @@ READERS = {
     "miura2025/peers.csv": {"miura2025/04_beyond"},
     "miura2025/mutual_information.csv": AIM | {"miura2025/02_accuracy", "miura2025/05_details"},
     "miura2025/release_audits.csv": set(),
+    "miura2025/residual_audits.csv": set(),
     "miura2025/scores.csv": AIM | {"miura2025/02_accuracy", "miura2025/05_details"},
     "sei2017/figure5.csv": NETWORKS,
     "sei2017/figure5_at_10.csv": NETWORKS,

@@ -47,6 +47,7 @@ EXEMPT = {
     "budget_schedule.ExactSchedule.multiplier_of": "takes fractions that `aim` has made",
     "bit_sets.": INNER,
     "certified.log_between": INNER,
+    "certified_gaussian.delta_above": INNER,
     "certified.root_down": INNER,
     "certified.root_up": INNER,
     "certified.round_down": INNER,
@@ -72,6 +73,8 @@ EXEMPT = {
     "marginal_effects.": INNER,
     "elementwise.": INNER,
     "private_draws.": "takes counts, fractions and marginals that `aim` has made",
+    "residual_queries.RoundedDraws": "takes counts and fractions that `exact_answer` has made",
+    "residual_queries.RoundedDraws.noisy": "takes counts and fractions that `exact_answer` has made",
     "in_order.total": INNER,
     "encodings.": "the columns of two data sets, read from files",
     "graphical_model.GraphicalModel.counts": "`marginal` for positions that were checked",
@@ -226,6 +229,7 @@ def privacy():
         "conversions.rdp_to_delta", alpha=ORDERS, epsilon_rdp=0.1 * ORDERS, epsilon=1.0, conversion="mironov2017"
     )
     yield call("certified.certified_zcdp", epsilon=1.0, delta=1e-5)
+    yield call("certified_gaussian.certified_mu", epsilon=1.0, delta=1e-5)
     yield call("conversions.pure_dp_to_zcdp", epsilon=1.0)
     yield call("gaussian_curve.gaussian_zcdp", sigma=2.0, sensitivity=1.0)
     for conversion in conversions.CONVERSIONS:
@@ -366,6 +370,7 @@ def noise():
     yield call("exact_noise.uniform_integers", shape=(3,), bound=5, rng=RNG, spare=("shape",))
     yield call("exact_noise.discrete_laplace", shape=(3,), scale=1.5, rng=RNG, spare=("shape",))
     yield call("exact_noise.discrete_gaussian", shape=(3,), sigma=1.5, rng=RNG, spare=("shape",))
+    yield call("rounded_noise.rounded_gaussian", shape=(3,), sigma=1.5, rng=RNG, spare=("shape",))
     yield call("exact_noise.fraction", name="x", value=0.5, fixed=("name", "interval"))
     yield call("floating_point.textbook_laplace", value=np.array([1.0, 2.0]), scale=1.0, rng=RNG, bits=53)
     yield call(
@@ -587,7 +592,7 @@ def gaussian():
 def models():
     """Yield calls of tables, graphical models, AIM and the other synthesizers, and of what they are judged by."""
     from lib.release import counter
-    from lib.tables import adaptive_iterative, budget_schedule, graphical_model, plan, reconciliation
+    from lib.tables import adaptive_iterative, budget_schedule, graphical_model, plan, reconciliation, residual_queries
     from lib.tables.table import Domain, Table
 
     def advance(**given):
@@ -672,6 +677,9 @@ def models():
     yield call("residual_queries.centred", table=values)
     yield call("residual_queries.answer", counts=values, sigma=1.0, rng=RNG)
     yield call("residual_queries.sigma_for", precision=0.5)
+    yield call("residual_queries.integer_form", counts=np.array([[3, 1], [0, 2]]))
+    draws = residual_queries.RoundedDraws(1, {}, np.random.default_rng(1))
+    yield call("residual_queries.exact_answer", counts=np.array([[3, 1], [0, 2]]), precision=0.5, draws=draws)
     yield call(
         "residual_queries.squared_mu", precisions={(0,): 0.5, (0, 1): 1.0}, sizes=domain.sizes, neighbours="bounded"
     )

@@ -120,7 +120,7 @@ def test_a_pair_is_first_expected_to_be_off_by_an_even_cell():
         (lambda: plan.water_filling([1.0], [1.0], [0.0], [0.0], 0.0), "budget must be in .0, 1e100., got 0"),
         (
             lambda: plan.water_filling([1.0], [1.0, 1.0], [0.0], [0.0], 1.0),
-            r"one shape \(m,\), m >= 1, got \(1,\), \(2,\)",
+            r"same shape \(m,\), m >= 1, got \(1,\), \(2,\)",
         ),
         (lambda: plan.first_signal(0.5, 4), r"records must be in \[1, inf\), got 0.5"),
     ],

@@ -297,7 +297,7 @@ def test_answers_for_one_residual_are_averaged_by_precision():
     [
         ({"epsilon": 0.0}, r"epsilon must be in \[1e-6, 1e6\], got 0"),
         ({"delta": 1.0}, r"delta must be in \[1e-300, 1\), got 1"),
-        ({"rng": None}, "rng must be a numpy.random.Generator"),
+        ({"rng": 3}, "rng must be a numpy.random.Generator"),
         ({"neighbours": "near"}, "neighbours must be one of 'unbounded', 'bounded', got 'near'"),
         ({"workload": 3}, r"workload must be in \[1, 2\], got 3"),
         ({"workload": [("a", "b", "c")]}, "workload must contain sets of one or two attributes, got one of 3"),

@@ -1,0 +1,207 @@
+"""Exact runs of staged residuals under attack: canaries in one run, worst-case neighbours, last digits, and planted bugs.
+
+    python -m notebooks.studies.residual_audits
+
+writes book/results/miura2025/residual_audits.csv, in the form of `release_audits`: the attacker knows all records but those in
+question, all settings and the whole result. A seeded generator replaces the operating system's randomness.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from unittest.mock import patch
+
+import numpy as np
+import pandas as pd
+
+from book.kept import results
+from lib.attacks.audit import Audit, epsilon_lower_bound, epsilon_lower_bound_of_categories
+from lib.tables import residual_queries, residual_stages, staged_residuals
+from lib.tables.residual_queries import RoundedDraws, centred
+from lib.tables.table import Table
+from notebooks.studies import release_audits
+from notebooks.studies.one_run import one_run
+from notebooks.studies.release_audits import CANARIES, CONFIDENCE, CROWD, DELTA, GUESSES, ONE_RUN, OTHERS, OWN, pair
+
+FILE = results.FOLDER / "miura2025/residual_audits.csv"
+RUNS = 300  # on each of two neighbours
+
+
+def released(table, epsilon, rng, **options):
+    """Run `staged_residuals` exactly, with the random bits of `rng`."""
+    with patch.object(residual_stages, "system_rng", lambda: rng):
+        return staged_residuals(table, epsilon, DELTA, records=1, **options)
+
+
+def answers(result) -> list[tuple]:
+    """Return (attributes, sigma, residual) of each answer, in order, without that for the number of records."""
+    return [
+        (names, float(sigma), stage.answers[names])
+        for stage in result.stages
+        for names, sigma in stage.sigmas.items()
+        if names
+    ]
+
+
+def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
+    """Return the audit of one run of a table that has each canary by a separate coin.
+
+    by : a canary's score adds up how far the answers for its cells exceed the others' residual, each by its precision
+        ("answers"); or counts how often they are what they are without it and without noise ("equality")
+    """
+    present = rng.random(CANARIES) < 0.5
+    table = Table(np.concatenate([OTHERS, OWN[present]]), CROWD)
+    result = released(table, epsilon, rng, workload=[("a",), ("b",)])
+    known, scores, equal = Table(OTHERS, CROWD), np.zeros(CANARIES), np.zeros(CANARIES)
+    for names, sigma, values in answers(result):
+        cells, size = tuple(OWN[:, CROWD.axes(names)].T), CROWD.size(names)
+        scores += (values - centred(known.marginal(names)))[cells] / sigma**2
+        # Without noise in empty cells, the integer form would be -N there, the same for all of them.
+        whole = np.rint(size * values)[cells]
+        equal += whole == np.median(whole)
+    found = scores if by == "answers" else -equal
+    return one_run(found, present, guesses=GUESSES, delta=DELTA, confidence=CONFIDENCE)
+
+
+# ---- two neighbours, many runs
+
+
+def likelihood(result, first, second) -> float:
+    """Return approximately the log of the answers' likelihood ratio between the two tables: noise is rounded."""
+    found = 0.0
+    for names, sigma, values in answers(result):
+        with_odd, without = (centred(table.marginal(names)) for table in (first, second))
+        found += float(((with_odd - without) * (values - (with_odd + without) / 2)).sum()) / sigma**2
+    return found
+
+
+def difference(result, first, second) -> float:
+    """Return the difference of the first answers for the two attributes: reused noise cancels."""
+    one, other = (residual_answer[1] for _, _, residual_answer in answers(result)[:2])
+    return float(one - other)
+
+
+def last_digits(result, first, second) -> int:
+    """Return the two last binary digits of the noisy number of records."""
+    return int(result.stages[0].answers[()]) % 4
+
+
+def neighbours_apart(epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, **options) -> Audit:
+    """Return the audit of `runs` runs on each of two neighbours, by one of the scores above."""
+    first, second = pair(neighbours, odd)
+
+    def score(table):
+        return by(released(table, epsilon, rng, neighbours=neighbours, **options), first, second)
+
+    scores = [np.array([score(table) for _ in range(runs)]) for table in (first, second)]
+    bound = epsilon_lower_bound_of_categories if by is last_digits else epsilon_lower_bound
+    return bound(*scores, delta=DELTA, confidence=CONFIDENCE)
+
+
+# ---- bugs
+
+
+def scale_of_the_counts():
+    """Forget that the integers are residuals times their number of cells."""
+    noisy = RoundedDraws.noisy
+    return patch.object(
+        RoundedDraws, "noisy", lambda self, whole, scale: noisy(self, whole, scale / max(whole.size, 1))
+    )
+
+
+def tenth_of_the_noise():
+    noisy = RoundedDraws.noisy
+    return patch.object(RoundedDraws, "noisy", lambda self, whole, scale: noisy(self, whole, scale / 10))
+
+
+def charged_a_thousandth():
+    """Plan each stage with a thousand times its budget."""
+    below = residual_stages._below
+    return patch.object(residual_stages, "_below", lambda exact: 1000 * below(exact))
+
+
+def counted_ten_times():
+    """Count each record outside the crowd ten times, like a join that repeats rows."""
+    form = residual_queries.integer_form
+    return patch.object(
+        residual_queries, "integer_form", lambda counts: form(np.where(counts < 1000, 10 * counts, counts))
+    )
+
+
+def empty_cells_without_noise():
+    """Add no noise where the count is 0, which is where the integer form of one attribute is smallest."""
+    return _noisy(lambda whole, noise: np.where(whole == whole.min(), whole, whole + noise))
+
+
+def noise_of_even_numbers():
+    return _noisy(lambda whole, noise: whole + 2 * (noise // 2))
+
+
+def noise_used_again():
+    """Start all answers from the same random bytes."""
+    return release_audits.noise_used_again(RoundedDraws, None)
+
+
+def _noisy(combined):
+    return release_audits._noisy(RoundedDraws, combined)
+
+
+# ---- which attack on which program
+
+
+@dataclass(frozen=True)
+class Attack:
+    """The result of `audit` on a program that claims `epsilon`, with or without a planted `bug`."""
+
+    says: str
+    epsilon: float
+    audit: Callable
+    options: dict = field(default_factory=dict)
+    bug: Callable | None = None
+
+    def run(self, seed, **options) -> Audit:
+        with self.bug() if self.bug else nullcontext():
+            return self.audit(self.epsilon, np.random.default_rng(seed), **(self.options | options))
+
+
+ALIKE = {"by": difference, "odd": (1, 0), "workload": [("a",), ("b",)]}
+ATTACKS = [
+    *(Attack(ONE_RUN, epsilon, canaries) for epsilon in (0.5, 2.0, 20.0)),
+    *(Attack("a record added", epsilon, neighbours_apart) for epsilon in (0.5, 2.0, 20.0)),
+    *(
+        Attack("a record replaced", epsilon, neighbours_apart, {"neighbours": "bounded"})
+        for epsilon in (0.5, 2.0, 20.0)
+    ),
+    Attack("differences of answers", 0.5, neighbours_apart, ALIKE),
+    Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}),
+    Attack(ONE_RUN + ", equal answers", 0.5, canaries, {"by": "equality"}),
+]
+BUGS = [
+    Attack(ONE_RUN, 0.5, canaries, {}, scale_of_the_counts),
+    Attack(ONE_RUN, 0.5, canaries, {}, tenth_of_the_noise),
+    Attack(ONE_RUN, 0.5, canaries, {}, charged_a_thousandth),
+    Attack(ONE_RUN, 0.5, canaries, {}, counted_ten_times),
+    Attack(ONE_RUN + ", equal answers", 0.5, canaries, {"by": "equality"}, empty_cells_without_noise),
+    Attack("a record added", 0.5, neighbours_apart, {}, charged_a_thousandth),
+    Attack("a record replaced", 0.5, neighbours_apart, {"neighbours": "bounded"}, charged_a_thousandth),
+    Attack("differences of answers", 0.5, neighbours_apart, ALIKE, noise_used_again),
+    Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}, noise_of_even_numbers),
+]
+
+
+def main() -> None:
+    rows, seed = [], 17
+    for attack in (*ATTACKS, *BUGS):
+        found, bug = attack.run(seed), attack.bug.__name__.replace("_", " ") if attack.bug else ""
+        rows.append({"attack": attack.says, "bug": bug, "claimed": attack.epsilon, "trials": found.trials,
+                     "proved": found.epsilon_lower, "refuted": found.refutes(attack.epsilon)})  # fmt: skip
+        print(*rows[-1].values(), sep="  ", flush=True)
+    settings = {"seed": seed, "delta": DELTA, "confidence": CONFIDENCE}
+    made = results.collect(__spec__.name, [], data="made up", settings=settings)
+    results.save(FILE, pd.DataFrame(rows), made)
+
+
+if __name__ == "__main__":
+    main()

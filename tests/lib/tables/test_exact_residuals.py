@@ -1,0 +1,555 @@
+"""Exact runs of staged residuals: integers until the noise is added, sensitivities by brute force, the budget in fractions."""
+
+import itertools
+import math
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lib import accounting
+from lib.accounting.certified_gaussian import certified_mu
+from lib.mechanisms import rounded_noise
+from lib.mechanisms.noise import SystemRandomness
+from lib.release.counter import Counter
+from lib.tables import Domain, Table, residual_stages, staged_residuals
+from lib.tables import residual_queries as queries
+from lib.tables.residual_queries import RoundedDraws, centred, exact_answer, integer_form, squared_mu
+
+SIZES = (2, 3, 1, 4)
+RECORDS = list(itertools.product(*map(range, SIZES)))
+EFFECTS = [effect for k in range(3) for effect in itertools.combinations(range(len(SIZES)), k)]
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5, "e": 1})
+
+
+def dependent(n=2000, seed=1, domain=DOMAIN):
+    rng = np.random.default_rng(seed)
+    hidden = rng.integers(0, 60, n)
+    columns = [np.where(rng.random(n) < 0.7, hidden * size // 60, rng.integers(0, size, n)) for size in domain.sizes]
+    return Table(np.stack(columns, axis=1), domain)
+
+
+TABLE = dependent()
+
+
+def counts(records, effect, sizes=SIZES):
+    table = np.zeros([sizes[v] for v in effect], dtype=np.int64)
+    for record in records:
+        table[tuple(record[v] for v in effect)] += 1
+    return table
+
+
+def by_hand(table):
+    """Return n_a n_b x_ij - n_a x_i. - n_b x_.j + N, or n_a x_i - N, or N, in Python's integers."""
+    table = np.asarray(table).astype(object)
+    if table.ndim < 2:
+        return table.size * table - table.sum() if table.ndim else table
+    rows, columns = table.shape
+    sums = rows * table.sum(axis=1, keepdims=True), columns * table.sum(axis=0, keepdims=True)
+    return rows * columns * table - sums[0] - sums[1] + table.sum()
+
+
+@pytest.fixture
+def seeded(monkeypatch):
+    """Make exact runs repeatable: here only, a generator takes the place of the operating system's randomness."""
+
+    def start(seed):
+        bits, after = (np.random.Generator(np.random.PCG64([seed, part])) for part in (1, 2))
+
+        def later(*seeds):
+            assert not seeds, f"what follows the noise must be seeded by the operating system, got {seeds}"
+            return after
+
+        monkeypatch.setattr(residual_stages, "system_rng", lambda: bits)
+        monkeypatch.setattr(residual_stages.np.random, "default_rng", later)
+        return bits
+
+    return start
+
+
+# ---- integers, and what a record adds to them
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3), (3, 1), (40, 30), (1000,), (300, 200)], ids=str)
+def test_the_integer_form_is_the_residual_times_the_number_of_cells(shape):
+    rng = np.random.default_rng(1)
+    for table in (rng.poisson(0.3, shape), rng.integers(0, 10**9, shape), np.zeros(shape, dtype=int)):
+        table = np.asarray(table)
+        found = integer_form(table)
+        assert found.dtype == np.int64 and found.shape == shape and (found == by_hand(table)).all()
+        assert np.allclose(found / table.size, centred(table), atol=1e-6 * (1 + table.max()))
+
+
+@pytest.mark.parametrize("kind", [np.int8, np.uint8, np.int32, np.uint64], ids=str)
+def test_narrow_integers_do_not_wrap(kind):
+    table = np.full((11, 13), 100, dtype=kind)
+    table[3, 4] = 7
+    assert (integer_form(table) == by_hand(table)).all()
+
+
+@pytest.mark.parametrize("effect", EFFECTS, ids=str)
+def test_squared_sensitivities_are_those_of_the_text(effect):
+    """Brute force: every record added to a table, and every record replaced by every other."""
+    n = [SIZES[v] for v in effect]
+    before = integer_form(counts(RECORDS[3:7], effect))
+    added = [integer_form(counts([*RECORDS[3:7], record], effect)) - before for record in RECORDS]
+    assert {int((change**2).sum()) for change in added} == {math.prod(size * (size - 1) for size in n)}
+    worst = 0
+    for (x, one), (y, other) in itertools.combinations(zip(RECORDS, added), 2):
+        squared = int(((one - other) ** 2).sum())
+        same = math.prod(size * (size * (x[v] == y[v]) - 1) for v, size in zip(effect, n))
+        assert squared == 2 * (math.prod(size * (size - 1) for size in n) - same)
+        worst = max(worst, squared)
+    if len(n) == 1:
+        assert worst == (2 * n[0] ** 2 if n[0] > 1 else 0)
+    if len(n) == 2 and min(n) > 1:
+        assert worst == 2 * n[0] * n[1] * ((n[0] - 1) * (n[1] - 1) + max(n) - 1)
+    if len(n) == 0:
+        assert worst == 0  # the number of records stays
+
+
+class Unnoised:
+    """In place of the noise: notes the integers that the sampler adds to, and its standard deviation."""
+
+    def __init__(self, monkeypatch):
+        self.asked = []
+        monkeypatch.setattr(RoundedDraws, "noisy", self)
+
+    def __get__(self, draws, kind=None):
+        return lambda table, scale: (self.asked.append((table, scale)), (table, float(scale)))[1]
+
+    def taken(self):
+        asked, self.asked = self.asked, []
+        return asked
+
+
+def apart(one, other) -> Fraction:
+    """Return the squared distance of what two runs read, in units of its noise: mu^2."""
+    assert [scale for _, scale in one] == [scale for _, scale in other]
+    return sum(
+        Fraction(int(np.sum(np.asarray(a - b, dtype=object) ** 2))) / scale**2 for (a, scale), (b, _) in zip(one, other)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_a_stage_costs_no_more_than_stated_for_any_two_neighbours(neighbours, seed, monkeypatch):
+    """Brute force in fractions, with random precisions, from huge to tiny."""
+    rng, read, sizes = np.random.default_rng(seed), Unnoised(monkeypatch), (2, 3, 3)
+    effects = [e for k in range(3) for e in itertools.combinations(range(3), k)]
+    precisions = {effect: float(10.0 ** rng.uniform(-8, 2) if seed else rng.exponential()) for effect in effects}
+
+    def reads(records):
+        for effect, precision in precisions.items():
+            exact_answer(counts(records, effect, sizes), precision, RoundedDraws(1, {}, None))
+        return read.taken()
+
+    everything = list(itertools.product(*map(range, sizes)))
+    cost, none = Fraction(squared_mu(precisions, sizes, neighbours)), reads([])
+    alone = [reads([record]) for record in everything]
+    if neighbours == "unbounded":
+        costs = [apart(one, none) for one in alone]
+        assert min(costs) >= cost * (1 - Fraction(1, 2**11))
+    else:
+        costs = [apart(one, other) for one, other in itertools.combinations(alone, 2)]
+    assert max(costs) <= cost
+
+
+def test_scales_are_rounded_up_and_hardly(monkeypatch):
+    read = Unnoised(monkeypatch)
+    for precision in np.exp(np.random.default_rng(3).uniform(-300, 300, 300)).tolist():
+        for shape in ((), (7,), (40, 30)):
+            table = np.ones(shape, dtype=np.int64)
+            sigma = exact_answer(table, precision, RoundedDraws(1, {}, None))[1]
+            (_, scale) = read.taken()[0]
+            assert scale == table.size * sigma and isinstance(sigma, Fraction)
+            assert 1 <= sigma**2 * Fraction(precision) <= (1 + Fraction(1, 2**12)) ** 2
+
+
+# ---- the noise
+
+
+SHAPES = [(), (1,), (7, 3), (3, 1), (300, 200), (25_001,), (1000, 1000)]
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_every_cell_gets_its_noise_before_anything_else(shape, monkeypatch):
+    """Cells may be empty, even all of them. Tables have up to 10^6 cells and counts, and precisions are from 10^-20 to 10^12.
+
+    The noise is asked for by the table's shape and the scale alone, from the generator given.
+    """
+    some, asked, given = np.zeros(shape, dtype=np.int64), [], object()
+    some.flat[:: max(some.size // 3, 1)] = 5
+    noise = np.random.default_rng(2).integers(-(10**6), 10**6, shape)
+
+    def drawn(shape, scale, *, rng):
+        assert rng is given
+        asked.append((shape, scale))
+        return noise
+
+    monkeypatch.setattr(queries, "rounded_gaussian", drawn)
+    precisions = [1.0, *10.0 ** np.random.default_rng(3).uniform(-20, 12, 20 if some.size < 1000 else 2)]
+    full = np.full_like(some, 10**6)
+    for table, precision in itertools.product((some, np.zeros_like(some), full), precisions):
+        values, sigma = exact_answer(table, precision, RoundedDraws(1, {}, given))
+        assert asked == [(shape, table.size * sigma)]
+        assert 1 <= sigma**2 * Fraction(precision) <= 1 + Fraction(1, 2**10)
+        asked.clear()
+        wanted = centred((integer_form(table) + noise) / table.size)
+        assert np.allclose(values, wanted, rtol=1e-12, atol=1e-9 * (1 + np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("cells, precision", [(1, 0.4), (2, 3.0), (2, 0.05)])
+def test_answers_have_the_rounded_gaussians_law(cells, precision):
+    """Pearson's test at a false-alarm rate of 1e-6, with a fixed seed. With two cells, an answer shows the difference of two draws."""
+    table, trials = np.array([4, 1][:cells] if cells > 1 else 5), 4000
+    draws, seen = RoundedDraws(1, {}, np.random.default_rng(4)), []
+    for _ in range(trials):
+        values, sigma = exact_answer(table, precision, draws)
+        off = (values - centred(table)).ravel()[0] * (4 if cells > 1 else 1)
+        seen.append(round(off))
+        assert abs(seen[-1] - off) < 1e-9
+    places = np.arange(-400, 401)
+    law = np.diff(stats.norm.cdf((np.arange(-400, 402) - 0.5) / float(cells * sigma)))
+    if cells > 1:
+        law, places = np.convolve(law, law), np.arange(-800, 801)
+    found = np.array([seen.count(place) for place in places.tolist()])
+    likely = trials * law > 5
+    table = np.array([*found[likely], found[~likely].sum()]), trials * np.array([*law[likely], law[~likely].sum()])
+    assert found.sum() == trials and stats.chisquare(table[0], table[1]).pvalue > 1e-6
+
+
+def test_no_two_cells_and_no_two_answers_share_their_noise():
+    """Correlations over 1500 answers, before centring: a cell's noise has the others' only as far as both are centred."""
+    draws, trials = RoundedDraws(1, {}, np.random.default_rng(5)), 1500
+    table = np.zeros((2, 3), dtype=np.int64)
+    found = np.array([[exact_answer(table, 0.01, draws)[0] for _ in range(2)] for _ in range(trials)])
+    found = found.reshape(trials, -1)
+    centring = np.kron(np.eye(2) - 1 / 2, np.eye(3) - 1 / 3)
+    wanted = 100 * np.kron(np.eye(2), centring)
+    assert np.abs(found.T @ found / trials - wanted).max() < 6 * 100 / math.sqrt(trials)
+
+
+def test_noise_beyond_64_bits_is_drawn_in_python_integers():
+    values, sigma = exact_answer(np.array([10**6, 0]), 1e-40, RoundedDraws(1, {}, np.random.default_rng(6)))
+    assert sigma >= 10**20 and values.dtype == float and 1e17 < np.abs(values).max() < 1e22
+
+
+def test_every_bit_comes_from_the_operating_system(monkeypatch):
+    """If it gives the same bytes again, the answers of the first stages are the same. Only what follows has separate randomness."""
+    import random
+
+    def run(seed):
+        monkeypatch.setattr("os.urandom", random.Random(seed).randbytes)
+        return [
+            values.tolist() for stage in staged_residuals(TABLE, 1.0, 1e-6).stages for values in stage.answers.values()
+        ]
+
+    assert run(1) == run(1) != run(2)
+
+
+def test_the_noise_comes_from_the_operating_system_alone(monkeypatch):
+    sources = set()
+
+    def drawn(shape, scale, *, rng):
+        sources.add(type(rng))
+        return rounded_noise.rounded_gaussian(shape, scale, rng=rng)
+
+    monkeypatch.setattr(queries, "rounded_gaussian", drawn)
+    for options in ({}, {"neighbours": "bounded"}, {"total": 5}, {"workload": 1, "records": 3}):
+        staged_residuals(TABLE, 1.0, 1e-6, **options)
+    assert sources == {SystemRandomness}
+
+
+# ---- what touches the data
+
+
+class Watched(np.ndarray):
+    """Counts that refuse floating point: any operation of theirs with a float, or that gives one, is an error."""
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **options):
+        plain = [np.asarray(each) for each in inputs]
+        if any(each.dtype.kind == "f" for each in plain):
+            raise AssertionError(f"{ufunc.__name__} mixes counts with floats")
+        result = np.asarray(getattr(ufunc, method)(*plain, **options))
+        if result.dtype.kind == "f":
+            raise AssertionError(f"{ufunc.__name__} makes floats of counts")
+        return result.view(Watched)
+
+
+class WatchedTable(Table):
+    def marginal(self, attributes):
+        return super().marginal(attributes).view(Watched)
+
+
+@pytest.fixture
+def released(monkeypatch):
+    """Adding the noise ends the watch; nothing else does."""
+    ended = []
+
+    def noisy(self, table, scale):
+        ended.append(isinstance(table, Watched))
+        return np.asarray(table + rounded_noise.rounded_gaussian(table.shape, scale, rng=self.rng)), float(scale)
+
+    monkeypatch.setattr(RoundedDraws, "noisy", noisy)
+    return ended
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_no_count_meets_a_float_before_its_noise(neighbours, released):
+    watched = WatchedTable(TABLE.records, DOMAIN)
+    assert len(staged_residuals(watched, 1.0, 1e-6, neighbours=neighbours).synthetic) > 0
+    assert released and all(released)
+
+
+def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
+    """The watch works: the floating-point residual, planted in an exact run, is caught."""
+    monkeypatch.setattr(queries, "integer_form", lambda table: np.rint(table - table.mean()).astype(np.int64))
+    with pytest.raises(AssertionError, match="floats"):
+        staged_residuals(WatchedTable(TABLE.records, DOMAIN), 1.0, 1e-6)
+
+
+@cache
+def counted(table, names):
+    """Return the counts of `table` over `names`, cell by cell."""
+    shape = table.domain.shape(names)
+    if not (len(table) and names):
+        return np.full(shape, len(table))
+    cells = np.ravel_multi_index([table.column(name) for name in names], shape)
+    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
+
+
+RUNS = {
+    "defaults": ((2, 3, 4, 3), {}),
+    "a constant attribute": ((2, 3, 1, 3), {"records": 50}),
+    "attributes alone": ((5, 4), {"workload": 1}),
+    "one attribute": ((5,), {"workload": 1}),
+    "one value": ((1, 1), {}),
+    "weights": ((3, 3, 4), {"workload": {("a0", "a2"): 3.0, ("a1",): 1.0}}),
+    "no room for pairs": ((3, 3, 3, 3), {"max_cells": 12}),
+    "a public total": ((2, 3, 4), {"total": 1000}),
+    "little budget": ((2, 3, 4), {"epsilon": 1e-3}),
+    "much budget": ((2, 3, 4), {"epsilon": 100.0}),
+    "large tables": ((120, 100, 2), {}),
+    "large tables, much budget": ((120, 100, 2), {"epsilon": 1e4, "max_cells": 300, "records": 200}),
+    "a thousand values": ((1000, 30, 2), {"records": 100}),
+    "many attributes": ((2,) * 14, {"max_cells": 200}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("even", [True, False], ids=["even counts", "odd counts"])
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+@pytest.mark.parametrize("sizes, options", RUNS.values(), ids=RUNS)
+def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbours, even, seeded, monkeypatch):
+    """With the same noisy integers, everything else is the same, whatever the records are.
+
+    If the number of records is secret, this holds for any number: none, one, or a million, more than the answers say. The
+    records may be all the same, the same in the first attribute, or such that their residuals without noise are 0.
+
+    The sampler gets each residual that a stage lists, in its integer form, and nothing else asks for counts.
+    """
+    domain, rng = Domain({f"a{v}": size for v, size in enumerate(sizes)}), np.random.default_rng(6)
+    options = {"epsilon": 1.0, "neighbours": neighbours} | options
+    most = 1000 if domain.size() > 10_000 else 2000 // domain.size() * domain.size()
+    if neighbours == "bounded":
+        options.pop("total", None)
+    product = np.stack(np.unravel_index(np.arange(most) % domain.size(), sizes), axis=1)
+    tables = [Table(product, domain), Table(rng.integers(0, sizes, (most, len(sizes))), domain)]
+    tables.append(Table(np.tile(np.array(sizes) - 1, (most, 1)), domain))
+    tables.append(Table(tables[1].records * np.minimum(np.arange(len(sizes)), 1), domain))
+    if neighbours == "unbounded":
+        many = 1_000_001 if len(sizes) < 4 and not even else 20_000
+        tables += [Table(product[:1], domain), Table(np.resize(tables[1].records, (many, len(sizes))), domain)]
+        tables.append(Counter(domain, 2 if len(sizes) > 1 else 1))
+    given, sources = [], []
+    values = np.random.default_rng(7).integers(-3000, 3000, 2**17) if not even else np.zeros(2**17, dtype=np.int64)
+
+    def noisy(self, table, scale):
+        assert self.rng is sources[-1]
+        given.append((table, scale))
+        spread = values[: table.size].reshape(table.shape)
+        if table.ndim == 0:
+            return np.asarray(most), float(scale)
+        return spread * (1 + int(scale) // 3000), float(scale)
+
+    def everything(table):
+        given.clear()
+        sources.append(seeded(3))
+        result = staged_residuals(table, delta=1e-6, **options)
+        asked = [(names, sigma) for stage in result.stages for names, sigma in stage.sigmas.items()]
+        for (names, sigma), (integers, scale) in zip(asked, given, strict=True):
+            assert integers.dtype == np.int64 and (integers == integer_form(counted(table, names))).all()
+            assert scale == sigma * domain.size(names)
+        if options["epsilon"] == 1e4:
+            assert ("a0", "a1") in result.stages[-2].sigmas
+        stages = [(stage.sigmas, stage.squared_mu) for stage in result.stages]
+        answers = [values.tolist() for stage in result.stages for values in stage.answers.values()]
+        potentials = {clique: theta.tolist() for clique, theta in result.model.potentials.items()}
+        aims = {pair: target.tolist() for pair, target in result.targets.items()}
+        public = result.total, result.model.total, result.mu, result.mu_used
+        return stages, answers, potentials, aims, public, result.synthetic.records.tobytes()
+
+    monkeypatch.setattr(RoundedDraws, "noisy", noisy)
+    first, *others = map(everything, tables)
+    for other in others:
+        for here, there in zip(first, other, strict=True):
+            assert here == there
+
+
+class Again:
+    """In place of the sampler: notes what it adds noise to, and gives the noisy integers of a first run again."""
+
+    def __init__(self, monkeypatch):
+        self.asked, self.given, self.again = [], [], None
+        self._noisy = RoundedDraws.noisy
+        monkeypatch.setattr(RoundedDraws, "noisy", self)
+
+    def __get__(self, draws, kind=None):
+        def noisy(table, scale):
+            self.asked.append((table, scale))
+            if self.again is None:
+                self.given.append(self._noisy(draws, table, scale))
+                return self.given[-1]
+            return self.again.pop(0)
+
+        return noisy
+
+    def replay(self, run):
+        """Return what `run` reads if it gets the first run's answers, and its result."""
+        self.asked, self.again = [], list(self.given)
+        result = run()
+        assert not self.again
+        return self.asked, result
+
+
+@pytest.mark.parametrize("total", [None, 1990])
+def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_stated_cost(total, seeded, monkeypatch):
+    def run(table):
+        seeded(2)
+        return staged_residuals(table, 1.0, 1e-6, total=total)
+
+    again = Again(monkeypatch)
+    first, asked = run(TABLE), again.asked
+    for gone in (0, 7, 1234):
+        without = Table(np.delete(TABLE.records, gone, axis=0), DOMAIN)
+        read, other = again.replay(lambda table=without: run(table))
+        assert np.array_equal(other.synthetic.records, first.synthetic.records)
+        cost = apart(asked, read)
+        assert first.mu_used**2 * (1 - Fraction(1, 2**11)) <= cost <= first.mu_used**2 <= first.mu**2
+
+
+def test_a_replaced_record_costs_no_more_than_stated(seeded, monkeypatch):
+    def run(table):
+        seeded(3)
+        return staged_residuals(table, 1.0, 1e-6, neighbours="bounded")
+
+    again, worst = Again(monkeypatch), Fraction(0)
+    first, asked = run(TABLE), again.asked
+    for values in ([0, 0, 0, 0, 0], [2, 3, 1, 4, 0], [1, 2, 1, 1, 0], [TABLE.records[5, 0], 0, 1, 4, 0]):
+        records = TABLE.records.copy()
+        records[5] = values
+        table = Table(records, DOMAIN)
+        read, other = again.replay(lambda table=table: run(table))
+        assert np.array_equal(other.synthetic.records, first.synthetic.records)
+        worst = max(worst, apart(asked, read))
+    assert first.mu**2 / 2 < worst <= first.mu_used**2 <= first.mu**2
+
+
+@pytest.mark.parametrize("sizes", [[3] * 100, [1000, 800, 2, 30]], ids=["100 attributes", "1000 values"])
+def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
+    """The stages alone: neither a model nor records, and answers without noise."""
+    domain, read, reads = Domain({f"a{v}": size for v, size in enumerate(sizes)}), Unnoised(monkeypatch), []
+    table = dependent(60, domain=domain)
+    for records in (table.records, table.records[:-1]):
+        draws = RoundedDraws(1, {}, None)
+        weights = residual_stages.pair_weights(domain, 2)
+        run = residual_stages._Run(Table(records, domain), weights, "unbounded", None, None, draws)
+        for budget in (0.5, 2.0):
+            run.ask({(): budget}) if budget < 1 else run.stage(budget)
+            monkeypatch.setattr(residual_stages.Answers, "total", 60.0)  # as if the noisy answer were the same
+        reads.append(read.taken())
+    squared = sum(
+        float(((one - other).astype(float) ** 2).sum() / float(scale) ** 2) for (one, scale), (other, _) in zip(*reads)
+    )
+    stated = math.fsum(stage.squared_mu for stage in run.stages)
+    assert [scale for _, scale in reads[0]] == [scale for _, scale in reads[1]]
+    assert stated * (1 - 2**-11) <= squared <= stated * (1 + 1e-12) and stated == pytest.approx(2.5, rel=1e-9)
+
+
+# ---- the budget
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+@pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 50.0, 1e6])
+def test_the_budget_is_a_certified_fraction_and_kept(epsilon, neighbours):
+    result = staged_residuals(TABLE, epsilon, 1e-7, neighbours=neighbours, records=20)
+    assert result.mu == certified_mu(epsilon, 1e-7) and isinstance(result.mu_used, Fraction)
+    spent = sum(Fraction(stage.squared_mu) for stage in result.stages)
+    assert spent <= result.mu_used**2 <= spent * (1 + Fraction(1, 2**60))
+    assert result.mu * (1 - Fraction(1, 10**4)) <= result.mu_used <= result.mu
+    assert accounting.gaussian_delta(1 / result.mu_used, epsilon) <= 1e-7 * (1 + 1e-9)
+    parts = [stage.squared_mu / float(result.mu**2) for stage in result.stages]
+    assert parts == pytest.approx([0.01, 0.396, 0.594] if neighbours == "unbounded" else [0.4, 0.6])
+    for stage in result.stages:  # the noise that was drawn, by fractions
+        assert all(isinstance(sigma, Fraction) for sigma in stage.sigmas.values())
+        cost = sum(
+            math.prod(1 - Fraction(1, n) for n in DOMAIN.shape(names)) / sigma**2
+            for names, sigma in stage.sigmas.items()
+        )
+        if neighbours == "unbounded":
+            assert stage.squared_mu * (1 - Fraction(1, 2**11)) <= cost <= stage.squared_mu
+
+
+@pytest.mark.slow
+def test_errors_are_those_of_floating_point(seeded):
+    """Mean 2-way errors of twenty runs each; they differ by less than three standard errors (a false alarm in 400)."""
+    pairs = list(itertools.combinations(DOMAIN.attributes, 2))
+
+    def error(result):
+        return np.mean([np.abs(result.synthetic.marginal(p) - TABLE.marginal(p)).sum() / len(TABLE) for p in pairs])
+
+    floating = [error(staged_residuals(TABLE, 1.0, 1e-6, rng=np.random.default_rng(seed))) for seed in range(20)]
+    exact = []
+    for seed in range(20):
+        seeded(seed)
+        exact.append(error(staged_residuals(TABLE, 1.0, 1e-6)))
+    assert abs(np.mean(exact) - np.mean(floating)) < 3 * math.hypot(stats.sem(exact), stats.sem(floating))
+
+
+@pytest.mark.parametrize(
+    "options, named",
+    [
+        ({"epsilon": 0.0}, r"epsilon must be in \[1e-6, 1e6\], got 0"),
+        ({"epsilon": 1e9}, r"epsilon must be in \[1e-6, 1e6\]"),
+        ({"delta": 0.0}, r"delta must be in \[1e-300, 1\), got 0"),
+        ({"rng": SystemRandomness()}, "rng must be a numpy.random.Generator for floating-point noise, got SystemRandomness"),
+        ({"workload": 3}, r"workload must be in \[1, 2\], got 3"),
+        ({"total": 0}, r"total must be in \[1, inf\), got 0"),
+        ({"records": 0}, r"records must be in \[1, inf\), got 0"),
+        ({"max_cells": 14}, r"max_cells must be in \[15, inf\), got 14"),
+        ({"neighbours": "near"}, "neighbours must be one of 'unbounded', 'bounded', got 'near'"),
+    ],
+)  # fmt: skip
+def test_what_an_exact_run_cannot_be_given_is_refused_before_any_noise(options, named, monkeypatch):
+    read = Unnoised(monkeypatch)
+    with pytest.raises(ValueError, match=named):
+        staged_residuals(**{"table": TABLE, "epsilon": 1.0, "delta": 1e-6} | options)
+    assert not read.asked
+
+
+@pytest.mark.parametrize(
+    "call, named",
+    [
+        (lambda: integer_form([0.5, 1.0]), "counts must be integers, at least one, got float64"),
+        (lambda: integer_form([True]), "counts must be integers, at least one, got bool"),
+        (lambda: integer_form(np.zeros((0, 2), dtype=int)), r"counts must be integers, at least one, got int64 of shape \(0, 2\)"),
+        (lambda: exact_answer(np.array([1, 2]), 0.0, RoundedDraws(1, {}, None)), r"precision must be in \[1e-150, 1e150\], got 0"),
+        (lambda: exact_answer(np.array([1, 2]), 1.0, np.random.default_rng(1)), "draws must be a RoundedDraws, got Generator"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_refused(call, named):
+    with pytest.raises(ValueError, match=named):
+        call()

@@ -1,0 +1,50 @@
+"""Exact runs of staged residuals as a whole, under attack, and what planted bugs give away, with fewer runs than the study's."""
+
+import pytest
+
+from book.kept import results
+from lib.accounting.certified_gaussian import certified_mu
+from lib.tables import Table
+from notebooks.studies import residual_audits as audits
+
+
+def run(attack, runs=40):
+    """Run an attack, with `runs` runs on each of two neighbours; the kept table has more."""
+    return attack.run(17, **({"runs": runs} if attack.audit is audits.neighbours_apart else {}))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", audits.ATTACKS, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
+def test_no_attack_proves_more_than_the_claim(attack):
+    """Each bound has a confidence of 99.9 %."""
+    assert not run(attack).refutes(attack.epsilon)
+
+
+def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it():
+    proved = [audits.Attack("", 20.0, audits.canaries).run(seed).epsilon_lower for seed in range(3)]
+    assert min(proved) >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("attack", audits.BUGS, ids=lambda attack: f"{attack.says} {attack.bug.__name__}")
+def test_a_planted_bug_is_caught(attack):
+    found = run(attack, runs=150 if attack.says == "a record added" else 60)
+    assert found.refutes(attack.epsilon), found
+
+
+def test_a_planted_bug_is_gone_afterwards():
+    assert run(audits.BUGS[0]).refutes(0.5)
+    assert not run(audits.ATTACKS[0]).refutes(0.5)
+
+
+def test_an_exact_run_within_its_budget_is_what_is_attacked():
+    table = Table(audits.OTHERS, audits.CROWD)
+    result = audits.released(table, 0.5, audits.np.random.default_rng(1), workload=[("a",)])
+    assert 0 < result.mu_used <= result.mu == certified_mu(0.5, audits.DELTA)
+    assert [names for names, _, _ in audits.answers(result)] == [("a",), ("a",)]
+
+
+def test_the_kept_table_has_every_attack_and_each_bug_caught():
+    kept = results.load(audits.FILE)
+    assert list(kept["attack"]) == [attack.says for attack in (*audits.ATTACKS, *audits.BUGS)]
+    assert (kept["refuted"] == kept["bug"].notna()).all()
