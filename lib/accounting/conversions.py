@@ -83,7 +83,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
 def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> ApproximateDP:
     """Return the smallest epsilon at `delta` that an RDP curve gives over its grid of orders.
 
-    alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of one shape
+    alpha, epsilon : orders in (1, inf) and RDP epsilons in [0, inf] (inf: no guarantee), of the same shape
     delta : in (0, 1), any shape; the result has the same shape
     conversion : "mironov2017" or "canonne2020"
 

@@ -39,7 +39,7 @@ MOST_BUCKETS = 2**16
 
 
 def scramble(values: ArrayLike) -> NDArray[np.uint64]:
-    """Return a fixed bijection of [0, 2^32), as uint64: the finalizer of MurmurHash3 (Appleby 2011)."""
+    """Return the images of `values` under a bijection of [0, 2^32), the finalizer of MurmurHash3 (Appleby 2011), as uint64."""
     word = np.array(values, dtype=np.uint32)
     word ^= word >> np.uint32(16)
     word *= np.uint32(0x85EBCA6B)

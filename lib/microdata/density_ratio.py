@@ -69,7 +69,7 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
 
     Corrections: b has the column means of K (the paper prints row sums, which agree only for symmetric K), the gradient
     step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is not a
-    projection, so the loop can stall below the maximum. Raises ``ValueError`` if b . alpha or a density is not above 0.
+    projection, so the loop can stall below the maximum. Raises ``ValueError`` if b . alpha or a density is not positive.
 
     >>> import numpy as np
     >>> from lib.microdata import algorithm_1

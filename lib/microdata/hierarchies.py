@@ -208,7 +208,8 @@ def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]
 def apply(frame: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], levels: Mapping[str, int]) -> pd.DataFrame:
     """Return `frame` with each attribute in `levels` replaced by its labels at that level; level 0 leaves it unchanged.
 
-    frame : contains the attributes as columns; hierarchies, levels : mappings from attribute to `Hierarchy` and level
+    frame : contains the attributes as columns
+    hierarchies : mapping from attribute to `Hierarchy`; levels : mapping from attribute to level
     """
     columns = {}
     for name, level in levels.items():

@@ -55,13 +55,14 @@ class PrivacyStatement:
         one
 
     AnonymizedLearning divides epsilon among the E epochs: every step adds noise of scale range times E/epsilon to every
-    change. A record takes part in one step of each epoch, but later steps read all parameters. The guarantees are:
+    change. A record takes part in one step of each epoch. It also influences later steps, since these read all
+    parameters. The guarantees are:
 
     - All P parameters together depend on a record only through the steps in which the record takes part, given
       everything that was released before. Each step costs P epsilon / E, and the whole model costs P epsilon.
     - Consider one parameter separately. If the noise covers the range, each of the E K steps (K in each epoch) costs
       epsilon / E or less given the parameter's own past, whatever the other parameters did. All steps together cost at
-      most K epsilon or P epsilon.
+      most min(K, P) epsilon.
     """
 
     method: str

@@ -102,7 +102,7 @@ def features(value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
-    """Return the labels (n,) of `n` records. Raises ``ValueError`` unless they are integers from 0 to `classes` - 1."""
+    """Return `value` as labels (n,) of `n` records. Raises ``ValueError`` unless they are integers from 0 to `classes` - 1."""
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")

@@ -26,7 +26,7 @@ def rounded_up(exact: Fraction | float) -> float:
 
 
 def raised(cost: Numbers, error: float = 2.0**-50) -> Numbers:
-    """Return a positive `cost`, whose relative rounding error is below `error`, raised to at least its exact value."""
+    """Return a positive `cost` of a relative rounding error below `error`, rounded up to at least its exact value."""
     with np.errstate(over="ignore", under="ignore"):
         return checks.plain(np.maximum(np.multiply(cost, 1 + error), TINY))
 

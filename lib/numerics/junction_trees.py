@@ -41,7 +41,7 @@ class JunctionTree(NamedTuple):
 def junction_tree(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...] | None = None
 ) -> JunctionTree:
-    """Return the smallest of the two greedy junction trees of a model and, if `order` is given, the tree of that order.
+    """Return the smallest of these junction trees of a model: the two greedy ones and, if `order` is given, that of `order`.
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple

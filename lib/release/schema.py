@@ -138,7 +138,9 @@ def _complete(form: str) -> bool:
 
 @dataclass(frozen=True)
 class Schema:
-    """The `attributes`, in order, and `blanks`, the strings that mean a missing value. `read` makes one from a file.
+    """The schema of a table: its `attributes`, in order, and `blanks`, the strings that mean a missing value.
+
+    `read` makes a schema from a file.
 
     multiline : whether a record of a CSV file may continue over several lines
     """

@@ -51,8 +51,8 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise Refused(
-            f"{output} already exists; another release of the same records adds its epsilon to the total, "
-            "so name a new folder with OUTPUT if you want one"
+            f"{output} already exists; for another release, name a new folder with OUTPUT "
+            "(the epsilons of all releases of the same records add up)"
         )
     data = str(Path(data).resolve()) if Path(data).exists() else data  # the notebook's kernel may work elsewhere
     sources.check(data, public := schema.read(schema_file), options.get("table", ""))
