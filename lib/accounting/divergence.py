@@ -240,7 +240,7 @@ def renyi_discrete(p: ArrayLike, q: ArrayLike, alpha: ArrayLike) -> Numbers:
     """
     p, q = checks.real("p", p, "[0, inf)"), checks.real("q", q, "[0, inf)")
     if p.ndim != 1 or p.shape != q.shape:
-        raise ValueError(f"p and q must have one shape (k,), got {p.shape} and {q.shape}")
+        raise ValueError(f"p and q must have the same shape (k,), got {p.shape} and {q.shape}")
     for name, values in (("p", p), ("q", q)):
         with np.errstate(over="ignore"):
             total = values.sum()

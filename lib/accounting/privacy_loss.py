@@ -161,8 +161,9 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Return the loss between discrete Gaussians at 0 and at an integer `shift` in [1, 1e6]; sigma in [1e-150, 1e4]."""
-    sigma, shift = number("sigma", sigma, "[1e-150, inf)"), whole("shift", shift, MOST_SHIFT)
+    """Return the loss between discrete Gaussians at 0 and at an integer `shift` in [1, 1e6]; sigma in [1e-150 shift, 1e4]."""
+    shift = whole("shift", shift, MOST_SHIFT)
+    sigma = number("sigma", sigma, f"[{1e-150 * shift!r}, inf)")  # losses are finite
     if sigma > WIDEST_SIGMA:
         raise ValueError(f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; use rho")
     reach = int(40 * sigma) + shift + 40  # either law has a mass below 1e-300 beyond it

@@ -84,7 +84,7 @@ class Attack:
             raise ValueError(f"members must be bool and as many as scores, got {found}")
         if min(members.sum(), (~members).sum()) < 2:
             raise ValueError(
-                f"members must be at least two, and so must the others, got {members.sum()} of {members.size}"
+                f"members must mark at least two records and leave at least two, got {members.sum()} marked of {members.size}"
             )
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "members", members)

@@ -26,6 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks
 from ..numerics.checks import Numbers
+from ..numerics.elementwise import TINY
 
 _CHUNK_BYTES = 2**19  # bytes of reports at a time, which stay in the processor's cache
 
@@ -227,8 +228,8 @@ class FrequencyOracle(ABC):
 
 
 def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `probabilities` or densities. Raises ``ArithmeticError`` if one of them was rounded to 0 or to inf."""
-    if not ((probabilities > 0) & np.isfinite(probabilities)).all():
+    """Return `probabilities` or densities. Raises ``ArithmeticError`` if one of them is below 2.3e-308 or inf."""
+    if not ((probabilities >= TINY) & np.isfinite(probabilities)).all():  # smaller numbers have lost digits
         raise ArithmeticError(
             "probabilities of reports are too small for double precision: take fewer values or a smaller epsilon"
         )

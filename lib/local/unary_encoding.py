@@ -80,7 +80,7 @@ class UnaryEncoding(FrequencyOracle):
         """Return the probability of each report under each value of its sender, (n, k): a product over its bits."""
         bits = self.supports(reports)
         under_others, under_own = np.where(bits, self.q, 1 - self.q), np.where(bits, self.p, 1 - self.p)
-        return representable(under_others.prod(axis=1, keepdims=True) / under_others * under_own)
+        return representable(representable(under_others.prod(axis=1, keepdims=True)) / under_others * under_own)
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:
         """Return support counts, shape (k,): the number of reports that have each bit set."""

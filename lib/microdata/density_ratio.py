@@ -263,8 +263,9 @@ class KernelDensityRatio(_DensityRatio):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    width : sigma^2 of the paper in [1e-100, inf) (1000 there), or a sequence of candidates;
-        cross-validation on the perturbed records then chooses the one with the highest mean log-density
+    width : sigma^2 of the paper in [1e-100, inf) (1000 there) and not too small for the features (`gaussian_kernel`), or
+        a sequence of candidates; cross-validation on the perturbed records then chooses the one with the highest mean
+        log-density
     scaling : how numeric attributes are scaled in the kernel: "range", "standard" or "none". The paper does not say
         how. Categories enter as 0/1 columns
     solver : "certified", or "algorithm 1" for the algorithm of the paper, which needs two dense arrays of n^2 numbers

@@ -201,7 +201,9 @@ class _Lattice:
         self.k, self.allowed, self.n = k, allowed, len(records)
         self.shape = tuple(hierarchy.height + 1 for hierarchy in hierarchies.values())
         if math.prod(self.shape) > MAX_NODES:
-            raise ValueError(f"hierarchies must have at most {MAX_NODES} nodes together, got {math.prod(self.shape)}")
+            raise ValueError(
+                f"hierarchies must have at most {MAX_NODES} combinations of levels, got {math.prod(self.shape)}"
+            )
         rows, weights = np.unique(
             np.column_stack([hierarchy.codes(records[name], 0) for name, hierarchy in hierarchies.items()]),
             axis=0,

@@ -34,7 +34,7 @@ from ..numerics import checks, in_order
 from ..numerics.elementwise import quotient_up, total_up
 from ..numerics.kernel_matrix import Pairwise, Points
 
-LEAST = 1e-300  # smallest scale and level of a numeric attribute, so that densities are finite and positive
+LEAST = 1e-300  # smallest scale and level of a numeric attribute, so that the density of an attribute is finite
 MOST_PERSONS = 16  # the largest number, because the sum is over all matchings of persons to rows
 
 
@@ -62,8 +62,9 @@ class RetentionReplacement:
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
         found = cls(size, min(-math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)), 1 - 2.0**-53))
+        step = 2.0**-53
         while found.epsilon > epsilon:
-            found = cls(size, found.rho - 2.0**-53)
+            found, step = cls(size, max(found.rho - step, 0.0)), 2 * step
         return found
 
     @property
@@ -244,9 +245,13 @@ class Perturbation:
         return np.column_stack([mechanism.perturb(column, rng=rng) for mechanism, column in columns])
 
     def density(self, outputs: ArrayLike, inputs: ArrayLike) -> NDArray[np.float64]:
-        """Return p(output | input), (n,), for pairs of records; `outputs` or `inputs`, (n, M), may be a single row."""
+        """Return p(output | input), (n,), for pairs of records; `outputs` or `inputs`, (n, M), may be a single row.
+
+        Raises ``ValueError`` if a density is too large for a double.
+        """
         columns = zip(self.mechanisms.values(), self.check(outputs).T, self.check(inputs).T)
-        return math.prod(mechanism.density(y, x) for mechanism, y, x in columns)
+        with np.errstate(over="ignore"):
+            return _finite(math.prod(mechanism.density(y, x) for mechanism, y, x in columns))
 
     def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
         """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
@@ -273,9 +278,16 @@ class Perturbation:
                 if mechanism.epsilon > 1e10:
                     raise ValueError(f"the epsilon of {name} must be in [0, 1e10], got {mechanism.epsilon:g}")
                 steps.append((column[:, None] - mechanism.low) / mechanism.phi)
-            factors = factors * mechanism.density(column, column)
+            with np.errstate(over="ignore"):
+                factors = _finite(factors * mechanism.density(column, column))
         if_different = np.full((len(records), 1), -in_order.total(part.max() ** 2 for part in onehot))
         return Points(np.concatenate([*onehot, if_different], axis=1), np.concatenate(steps, axis=1), factors)
+
+
+def _finite(densities) -> np.ndarray:
+    if not np.isfinite(densities).all():
+        raise ValueError("the scales phi must give densities of at most 1e308, got inf: take larger units")
+    return densities
 
 
 def pk_level(perturbation: Perturbation, n_records: int) -> float:

@@ -413,7 +413,7 @@ def test_discrete_corner_cases():
     assert tiny == pytest.approx(6e-12, rel=1e-8)  # alpha/2 chi^2 = 3/2 * 4e-12
     with pytest.raises(ValueError, match="q must sum to 1, got 0.9"):
         renyi_discrete([0.5, 0.5], [0.5, 0.4], 2.0)
-    with pytest.raises(ValueError, match="one shape"):
+    with pytest.raises(ValueError, match="the same shape"):
         renyi_discrete([1.0], [0.5, 0.5], 2.0)
 
 

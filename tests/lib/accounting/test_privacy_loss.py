@@ -137,7 +137,7 @@ def test_equal_losses_are_one_and_different_ones_are_not():
 @pytest.mark.parametrize("name, call", [
     ("epsilon", lambda loss: loss.delta(-1)), ("epsilon", lambda loss: loss.delta(math.inf)),
     ("delta", lambda loss: loss.epsilon(1)), ("delta", lambda loss: loss.epsilon(math.nan)),
-    ("alpha", lambda loss: loss.renyi(1)), ("sigma", lambda _: privacy_loss.discrete_gaussian(2e4, 1)),
+    ("alpha", lambda loss: loss.renyi(1)), ("sigma", lambda _: privacy_loss.discrete_gaussian(2e4, 1)), ("sigma", lambda _: privacy_loss.discrete_gaussian(1e-150, 10**6)),
 ])  # fmt: skip
 def test_bad_arguments_are_refused_by_name(name, call):
     with pytest.raises(ValueError, match=f"{name} must"):

@@ -372,7 +372,7 @@ def test_bad_input_is_named(make, message):
 
 def test_a_lattice_too_large_is_refused_by_its_size():
     many = {str(number): SMALL["sex"] for number in range(24)}
-    with pytest.raises(ValueError, match=f"at most 10000000 nodes together, got {2**24}"):
+    with pytest.raises(ValueError, match=f"at most 10000000 combinations of levels, got {2**24}"):
         k_anonymity.generalize(pd.DataFrame({name: ["f", "m"] for name in many}), many, 2)
 
 

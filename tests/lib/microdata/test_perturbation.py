@@ -56,6 +56,17 @@ def test_retention_replacement_from_epsilon_is_the_inverse(epsilon, size):
     assert found == pytest.approx(epsilon, rel=1e-4 if epsilon > 25 else 1e-6, abs=1e-12)
 
 
+def test_a_large_epsilon_for_many_categories_has_a_mechanism():
+    assert RetentionReplacement.from_epsilon(745, 10**300).epsilon <= 745
+
+
+def test_densities_beyond_a_double_are_refused():
+    change = Perturbation({name: BoundedLaplace(0, 1e-300, 1e-300) for name in "ab"})
+    for call in (change.density, change.transitions):
+        with pytest.raises(ValueError, match="densities of at most 1e308"):
+            call([[0, 0.0]], [[0, 0.0]])
+
+
 # ---------------------------------------------------------------- bounded Laplace
 
 LAPLACES = [

@@ -247,6 +247,17 @@ def test_columns_that_are_not_stored_give_the_same_maximum():
     assert np.allclose(K.dense() @ lazy, K.dense() @ stored, rtol=0.01)
 
 
+@pytest.mark.parametrize("columns", [1, 10, 1000])
+@pytest.mark.parametrize("size", [0.1, 1e-120, 1e140])
+def test_the_least_width_leaves_the_kernel_its_digits(columns, size):
+    """The diagonal is 1. The refusal names the least width, also if squares of the features overflow or underflow."""
+    points = size * np.random.default_rng(columns).choice([0.3, 0.7, 1.0], size=(6, columns))
+    with pytest.raises(ValueError, match="width must be at least") as refused:
+        gaussian_kernel(points, 1e-300)
+    least = float(str(refused.value).split()[5]) * (1 + 1e-5)
+    assert least < np.inf and np.diag(gaussian_kernel(points, least).dense()) == pytest.approx(np.ones(6), rel=0.0101)
+
+
 def test_a_kernel_without_its_negligible_entries_gives_the_same_maximum():
     found, records = perturbed(600, seed=5)
     P, K = found.transitions(records), gaussian_kernel(records, 1e-5)

@@ -247,7 +247,7 @@ def by_definition(features, labels, network, plan, *, learning_rate, clip, momen
 
 RUNS = {  # widths, records, sampling, size of the start, clip: by default a little less than the first record's change
     "deep": ((3, 4, 5, 4, 5, 4, 5, 2), 20, 0.5, 1, None),
-    "wide": ((200, 60, 3), 40, 0.3, 1, 1.0),
+    "wide, many classes": ((200, 60, 30), 40, 0.3, 1, 1.0),
     "many records": ((4, 3), 3000, 0.6, 1, None),
     "all records": ((4, 5, 3), 30, 1.0, 1, None),
     "few steps with records": ((4, 5, 3), 2, 0.1, 1, None),

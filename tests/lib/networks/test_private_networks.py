@@ -283,12 +283,12 @@ KINDS = 100  # of records; further ones repeat them
     ids=str,
 )
 def test_every_step_takes_the_cut_change_and_fresh_noise_for_every_parameter(widths, n, batch, thresholds, clipping):
-    """Last batches of fewer records and of one; nodes that are off; more than 2^16 parameters; a million records. For these the noise,
+    """Last batches of fewer records and of one; nodes that are off; more than 2^16 parameters; 12 epochs; a million records. For these the noise,
     if it is on a sum over a batch, and otherwise the step are made larger, so that the noise shows."""
     features, labels = records(min(n, KINDS), widths[0])
     features[:, 0] = 0
     features, labels = np.resize(features, (n, widths[0])), np.resize(labels, n)
-    epochs, noise, rate = 3, 1, 0.05
+    epochs, noise, rate = 12 if max(widths) < 100 else 3, 1, 0.05
     if n > KINDS:
         epochs, noise, rate = (1, batch, rate) if clipping == "records" else (1, 1, rate * batch)
     options = {"learning_rate": rate, "batch": batch, "epochs": epochs, "l2": 0.5, "clipping": clipping}

@@ -331,6 +331,7 @@ RUNS = {
     "no room for pairs": ((3, 3, 3, 3), {"max_cells": 12}),
     "a public total": ((2, 3, 4), {"total": 1000}),
     "little budget": ((2, 3, 4), {"epsilon": 1e-3}),
+    "few records": ((2, 3, 4), {"most": 24}),
     "much budget": ((2, 3, 4), {"epsilon": 100.0}),
     "large tables": ((120, 100, 2), {}),
     "large tables, much budget": ((120, 100, 2), {"epsilon": 1e4, "max_cells": 300, "records": 200}),
@@ -353,7 +354,7 @@ def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbou
     """
     domain, rng = Domain({f"a{v}": size for v, size in enumerate(sizes)}), np.random.default_rng(6)
     options = {"epsilon": 1.0, "neighbours": neighbours} | options
-    most = 1000 if domain.size() > 10_000 else 2000 // domain.size() * domain.size()
+    most = options.pop("most", 1000 if domain.size() > 10_000 else 2000 // domain.size() * domain.size())
     if neighbours == "bounded":
         options.pop("total", None)
     product = np.stack(np.unravel_index(np.arange(most) % domain.size(), sizes), axis=1)

@@ -95,9 +95,13 @@ def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
     assert 0.5 * first.mu**2 < worst <= first.mu_used**2 * (1 + 1e-12) and first.mu_used <= first.mu
 
 
-@pytest.mark.parametrize("sizes", [[3] * 100, [1000, 800, 2, 30]], ids=["100 attributes", "1000 values"])
-def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
-    """The stages alone: neither a model nor records."""
+@pytest.mark.parametrize(
+    "sizes, budget",
+    [([3] * 100, 2.0), ([1000, 800, 2, 30], 1e6)],
+    ids=["100 attributes", "1000 values"],
+)
+def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, budget, monkeypatch):
+    """The stages alone: neither a model nor records. The second asks for a pair of 30,000 cells."""
     domain = Domain({f"a{v}": size for v, size in enumerate(sizes)})
     table, heard = dependent(60, domain=domain), Heard(monkeypatch)
     asked = []
@@ -105,10 +109,11 @@ def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
         weights = residual_stages.pair_weights(domain, 2)
         run = residual_stages._Run(Table(records, domain), weights, "unbounded", None, np.random.default_rng(4))
         run.ask({(): 0.5})
-        run.stage(2.0)
+        run.stage(budget)
         asked = asked or heard.replay()
     assert apart(asked, heard.asked) == pytest.approx(math.fsum(stage.squared_mu for stage in run.stages), rel=1e-9)
-    assert math.fsum(stage.squared_mu for stage in run.stages) == pytest.approx(2.5, rel=1e-9)
+    assert math.fsum(stage.squared_mu for stage in run.stages) == pytest.approx(budget + 0.5, rel=1e-9)
+    assert max(answer.size for answer in run.stages[-1].answers.values()) == (3 if max(sizes) == 3 else 30_000)
 
 
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
