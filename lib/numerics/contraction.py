@@ -59,7 +59,7 @@ class Contraction:
         self._differentiate = any(tensor.derivative is not None for tensor in self.tensors)
         scopes = tuple(tensor.axes for tensor in self.tensors)
         keep = tuple(keep)
-        self.steps, rest = _schedule(scopes, sizes, tuple(order), keep)
+        self.steps, rest = schedule(scopes, sizes, tuple(order), keep)
         backward = [self._compile(step) for step in self.steps]
         self.roots = [self.tensors[index] for index in rest]
         if keep:
@@ -190,7 +190,7 @@ class _Step(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def _schedule(scopes, sizes, order, keep):
+def schedule(scopes, sizes, order, keep):
     """Return the steps that eliminate `order`, one for each variable, and the numbers of the remaining tensors."""
     active = {number: bit_sets.of(scope) for number, scope in enumerate(scopes)}
     plan = []

@@ -1,9 +1,8 @@
-"""Marginals of a graphical model by variable elimination on logarithms: slow, but for numbers of any size.
+"""Sums of products of tensors, and marginals, for numbers of any size: the steps of `contraction`, on logarithms.
 
-This module computes the results of `contraction` in the textbook way (Koller and Friedman 2009, section 9.3). The
-module writes out the table over a variable and all variables joined with it, and sums the variable out. The method
-needs the memory of the junction tree and an exponential for every cell, and works where plain products would overflow
-or underflow.
+A step divides each row of its two groups' tables by the row's largest entry, and sums the variable out by one batched
+matrix product. The table over all variables involved is never formed. Where all terms of a sum are tiny, because each
+group favours the values that the other excludes, the sum is computed again from the logarithms of its terms.
 
 A tensor is a pair (array of logarithms, tuple of the variables that are its axes).
 """
@@ -11,90 +10,95 @@ A tensor is a pair (array of logarithms, tuple of the variables that are its axe
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from . import in_order
+from .contraction import schedule
+
+_LOWEST = np.finfo(float).min
+_TINY = 1e-200  # a smaller sum may have lost terms to underflow
 
 
-class Bucket(NamedTuple):
-    """One variable's elimination: the tensors numbered `inputs` are multiplied into `joint`, over `axes` (the variable
-    last), which is summed over the variable into the tensor numbered `out`."""
+class Elimination:
+    """The product of `tensors`, summed over `order`.
 
-    inputs: list[int]
-    joint: np.ndarray
-    axes: tuple[int, ...]
-    out: int
+    sizes : number of values of each variable
+    order : the variables to sum out, each in some tensor; keep : the other variables
 
-
-def eliminate(
-    tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
-) -> tuple[list[Bucket], float]:
-    """Return the buckets of all variables, in `order`, and log Z, the logarithm of the sum over everything.
-
-    order : all variables, each in some tensor
-    Raises ``ValueError`` if the product is zero everywhere.
+    `result` is the logarithm of the sums, an array with the axes `keep`. `steps` are those of `contraction`, and `pool`
+    contains the tensors and then the result of each step.
     """
-    pool, active, buckets = list(tensors), list(range(len(tensors))), []
-    for v in order:
-        inputs = [number for number in active if v in pool[number][1]]
-        joint, axes = _joint([pool[number] for number in inputs], v, sizes)
-        active = [number for number in active if number not in inputs] + [len(pool)]
-        buckets.append(Bucket(inputs, joint, axes, len(pool)))
-        pool.append((_log_sum(joint), axes[:-1]))
-    log_z = in_order.total(float(pool[number][0]) for number in active)
-    if log_z == -np.inf:
-        raise ValueError("potentials must leave some record possible, got a model that is zero everywhere")
-    return buckets, log_z
+
+    def __init__(self, tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int],
+                 keep: Sequence[int] = ()) -> None:  # fmt: skip
+        self.pool, self._sums = list(tensors), list[_Sums]()
+        self._sizes, self._inputs = sizes, len(self.pool)
+        scopes = tuple(axes for _, axes in self.pool)
+        self.steps, rest = schedule(scopes, tuple(sizes), tuple(order), tuple(keep))
+        for step in self.steps:
+            batch, rows, columns, values = step.shape
+            left = self._table(step.left, step.batch + step.rows + (step.variable,)).reshape(batch, rows, values)
+            right = self._table(step.right, step.batch + step.columns + (step.variable,)).reshape(
+                batch, columns, values
+            )
+            self._sums.append(_Sums(left, right))
+            axes = step.batch + step.rows + step.columns
+            self.pool.append((self._sums[-1].logs.reshape([sizes[v] for v in axes]), axes))
+        self.result = self._table(rest, tuple(keep))
+
+    def _table(self, numbers, along):
+        """Return the product of the tensors `numbers`, an array with the axes `along`."""
+        total = np.zeros([self._sizes[v] for v in along])
+        for array, axes in (self.pool[number] for number in numbers):
+            order = [axes.index(v) for v in along if v in axes]
+            total += array.transpose(order)[(*(slice(None) if v in axes else None for v in along), ...)]
+        return total
+
+    def marginals(self) -> list[np.ndarray]:
+        """Return, for each tensor, the probabilities of its cells under the product. All variables must be summed out.
+
+        P(v, companions) = P(companions) P(v | companions), from the last variable to the first.
+        """
+        found = [np.ones(())] * len(self.pool)
+        for number, (step, sums) in reversed(list(enumerate(zip(self.steps, self._sums), start=self._inputs))):
+            left, right = sums.shared(found[number].reshape(sums.logs.shape))
+            for table, group, free in ((left, step.left, step.rows), (right, step.right, step.columns)):
+                axes = step.batch + free + (step.variable,)
+                for member in group:
+                    found[member] = _sum_to(table.reshape([self._sizes[v] for v in axes]), axes, self.pool[member][1])
+        return found[: self._inputs]
 
 
-def marginals(
-    tensors: Sequence[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int]
-) -> tuple[float, list[np.ndarray]]:
-    """Return log Z and, for each tensor, the probabilities of its cells under the product of `tensors`."""
-    buckets, log_z = eliminate(tensors, sizes, order)
-    scopes = [axes for _, axes in tensors] + [bucket.axes[:-1] for bucket in buckets]
-    # P(v and its companions) = P(companions) P(v | companions), from the last variable to the first.
-    probabilities = [np.ones(())] * len(scopes)
-    for inputs, joint, axes, out in reversed(buckets):
-        log_sum = np.maximum(_log_sum(joint), np.finfo(float).min)  # for companions that never occur together
-        joint = np.exp(joint - log_sum[..., None]) * probabilities[out][..., None]
-        for number in inputs:
-            probabilities[number] = _sum_to(joint, axes, scopes[number])
-    return log_z, probabilities[: len(tensors)]
+class _Sums:
+    """Sums of products of two tables of logarithms, `left` (batch, rows, values) and `right` (batch, columns, values),
+    over the values; `logs` (batch, rows, columns) has the logarithms of the sums."""
 
+    def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
+        scales = [np.maximum(table.max(axis=-1, keepdims=True), _LOWEST) for table in (left, right)]
+        self._left, self._right = np.exp(left - scales[0]), np.exp(right - scales[1])
+        self._sums = self._left @ self._right.transpose(0, 2, 1)
+        self._tiny = batch, row, column = np.nonzero(self._sums < _TINY)
+        self._sums[self._tiny] = np.inf  # whose inverse is 0
+        self.logs = np.log(self._sums) + scales[0] + scales[1].transpose(0, 2, 1)
+        terms = left[batch, row] + right[batch, column]
+        highest = np.maximum(terms.max(axis=-1, keepdims=True), _LOWEST)
+        self._terms = np.exp(terms - highest)
+        totals = self._terms.sum(axis=-1, keepdims=True)
+        with np.errstate(divide="ignore"):
+            self.logs[self._tiny] = (np.log(totals) + highest)[:, 0]
+        self._terms /= np.where(totals > 0, totals, 1.0)
 
-def contract(tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int],
-             keep: Sequence[int]) -> np.ndarray:  # fmt: skip
-    """Return the logarithm of the product of `tensors` summed over `order`, an array whose axes are `keep`."""
-    tensors = list(tensors)
-    for v in order:
-        joint, axes = _joint([tensor for tensor in tensors if v in tensor[1]], v, sizes)
-        tensors = [tensor for tensor in tensors if v not in tensor[1]] + [(_log_sum(joint), axes[:-1])]
-    return _add(tensors, keep, [sizes[v] for v in keep])
-
-
-def _joint(tensors, v, sizes):
-    """Return the product of `tensors` over v and all its companions, with v's axis last, and its axes."""
-    companions = sorted({u for _, axes in tensors for u in axes} - {v})
-    axes = (*companions, v)
-    return _add(tensors, axes, [sizes[u] for u in axes]), axes
-
-
-def _add(tensors, along, shape):
-    total = np.zeros(shape)
-    for array, axes in tensors:
-        order = [axes.index(v) for v in along if v in axes]
-        total += array.transpose(order)[(*(slice(None) if v in axes else None for v in along), ...)]
-    return total
-
-
-def _log_sum(array):
-    """Return the logarithm of the sum of exponentials over the last axis, -inf where all entries are -inf."""
-    highest = np.maximum(array.max(axis=-1, keepdims=True), np.finfo(float).min)
-    with np.errstate(divide="ignore"):
-        return np.log(np.exp(array - highest).sum(axis=-1)) + highest[..., 0]
+    def shared(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the probabilities of the cells of both tables, from those of the sums."""
+        weights = probabilities / self._sums
+        left = self._left * (weights @ self._right)
+        right = self._right * (weights.transpose(0, 2, 1) @ self._left)
+        batch, row, column = self._tiny
+        terms = self._terms * probabilities[self._tiny][:, None]
+        np.add.at(left, (batch, row), terms)
+        np.add.at(right, (batch, column), terms)
+        return left, right
 
 
 def _sum_to(array, axes, wanted):

@@ -128,9 +128,13 @@ class MarginalOracle:
             self._contraction.run_backward(self._seed)
             at_hosts: np.ndarray = self._factors * self._slopes / self._seed
         else:
-            self._log_sum, tables = log_space.marginals(self._log_tensors, self.sizes, self.tree.order)
-            log_z = self._log_sum + scale
-            at_hosts = np.concatenate([np.empty(0), *map(np.ravel, tables)])[: len(self._factors)]
+            self._elimination = log_space.Elimination(self._log_tensors, self.sizes, self.tree.order)
+            log_z = float(self._elimination.result) + scale
+            if log_z == -math.inf:
+                raise ValueError("potentials must leave some record possible, got a model that is zero everywhere")
+            at_hosts = np.concatenate([np.empty(0), *map(np.ravel, self._elimination.marginals())])[
+                : len(self._factors)
+            ]
         if len(self._layers) > 1:
             weights = np.broadcast_to(at_hosts, self._layers.shape)
             at_hosts = np.bincount(self._layers.ravel(), weights.ravel(), self.cells + 1)[: self.cells]
@@ -191,7 +195,8 @@ class MarginalOracle:
             return table.sum(axis=tuple(axis for axis, v in enumerate(self.cliques[number]) if v not in variables))
         if not self._in_range:
             others = [v for v in self.tree.order if v not in variables]
-            return np.exp(log_space.contract(self._log_tensors, self.sizes, others, variables) - self._log_sum)
+            found = log_space.Elimination(self._log_tensors, self.sizes, others, variables)
+            return np.exp(found.result - self._elimination.result)
         inputs = self._around(variables)
         order = elimination_order(tuple(tensor.axes for tensor in inputs), self.sizes, variables, self.tree.order)
         contraction = Contraction(inputs, self.sizes, order, variables)
@@ -237,12 +242,14 @@ class MarginalOracle:
         The product of the tensors is proportional to the variable's probabilities given the variables earlier in the
         list. A tensor is a pair (array of logarithms, its axes), as in `log_space`.
         """
-        if not self._in_range:
-            buckets, _ = log_space.eliminate(self._log_tensors, self.sizes, self.tree.order)
-            return [(bucket.axes[-1], [(bucket.joint, bucket.axes)]) for bucket in reversed(buckets)]
-        logarithms = []
-        for step in reversed(self._contraction.steps):
-            tensors = [self._contraction.tensors[number] for number in step.left + step.right]
-            with np.errstate(divide="ignore"):
-                logarithms.append((step.variable, [(np.log(tensor.array), tensor.axes) for tensor in tensors]))
-        return logarithms
+        contraction, pool = self._contraction, self._elimination.pool if not self._in_range else None
+        found = []
+        for step in reversed(contraction.steps):
+            numbers = step.left + step.right
+            if pool is None:
+                with np.errstate(divide="ignore"):
+                    tensors = [(np.log(contraction.tensors[k].array), contraction.tensors[k].axes) for k in numbers]
+            else:
+                tensors = [pool[k] for k in numbers]
+            found.append((step.variable, tensors))
+        return found

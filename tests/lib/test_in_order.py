@@ -141,7 +141,7 @@ def test_the_built_in_sum_meets_no_floats(monkeypatch):
     graphical_model.least_loss(domain, run.measurements)
     for treatment in bounded_range.TREATMENTS:
         bounded_range.compose_schedule(aim_trace.schedule_of(run.steps), 1e-6, exponential=treatment)
-    log_space.eliminate([(np.zeros(3), (0,)), (np.zeros(5), (1,))], (3, 5), (0, 1))
+    log_space.Elimination([(np.zeros(3), (0,)), (np.zeros(5), (1,))], (3, 5), (0, 1)).marginals()
     accounting.compose_rdp([0.1, 0.2])
     assert Attack(rng.random(60), rng.random(60) < 0.5).auc_error > 0
     with pytest.raises(AssertionError, match="in_order"):
