@@ -13,7 +13,6 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from . import in_order
 from .contraction import schedule
 
 _LOWEST = np.finfo(float).min
