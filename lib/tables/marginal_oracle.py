@@ -23,6 +23,7 @@ from ..numerics.junction_trees import Growth, components, elimination_order, jun
 
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
+_BALANCED = 3  # times that tensors are balanced before logarithms are used
 
 
 class MarginalOracle:
@@ -60,6 +61,14 @@ class MarginalOracle:
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
         self._potentials = np.zeros(self.cells + 1)
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
+        self._shared = [
+            [
+                (table, tuple(np.delete(np.arange(len(axes)), axes.index(v))))
+                for table, axes in self._log_tensors
+                if v in axes
+            ]
+            for v in range(len(sizes))
+        ]
         self._log_cells = in_order.total(map(math.log, sizes))
         self._headroom = (_LOG_RANGE - 40 - self._log_cells) / max(len(hosts), 1)
 
@@ -116,12 +125,20 @@ class MarginalOracle:
         """
         self._singles = dict[int, np.ndarray]()
         np.concatenate((potentials, [0.0]), out=self._potentials)  # the last entry is a potential that adds nothing
-        scale = self._exponentiate()
-        self._contraction.run()
-        roots = [float(root.array) for root in self._contraction.roots]
-        log_z = in_order.total(map(math.log, roots)) + scale if all(roots) else -math.inf
-        depth = self._log_maximum - log_z
-        self._in_range = self._plain_numbers_do(depth)
+        self._collect()
+        scale = 0.0
+        for balanced in range(_BALANCED + 1):
+            if balanced:
+                self._balance()
+            highest, scaled = self._exponentiate()
+            self._contraction.run()
+            roots = [float(root.array) for root in self._contraction.roots]
+            log_z = in_order.total(map(math.log, roots)) + scaled if all(roots) else -math.inf
+            depth, scale = highest - log_z, scale + scaled
+            self._in_range = self._plain_numbers_do(depth)
+            if self._in_range:
+                log_z += scale - scaled
+                break
         if self._in_range:
             seed = _LOG_RANGE - 40 - 2 * self._log_cells - max(depth, 0.0)
             self._seed = math.exp(seed)
@@ -149,23 +166,36 @@ class MarginalOracle:
         """
         return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
 
-    def _exponentiate(self) -> float:
-        """Set the tensors to the potentials' scaled exponentials, and return the logarithm of the scale. The maxima are
-        as large as possible without overflow of any product or sum. Maxima below 1 would leave only half the range, and
-        the subnormal numbers at the lower end of the range are slow to compute with."""
+    def _collect(self) -> None:
+        """Set the logarithms of the tensors to the sums of their potentials."""
+        np.take(self._potentials, self._layers[0], out=self._log_factors)
+        for layer in self._layers[1:]:
+            self._log_factors += self._potentials[layer]
+
+    def _balance(self) -> None:
+        """Move functions of single variables between the tensors, whose product stays the same: for each value of each
+        variable, the tensors' maxima become equal. The product of the maxima is then often nearer to Z."""
+        for shared in self._shared:
+            highest = [table.max(axis=others, keepdims=True) for table, others in shared]
+            mean = in_order.total(highest_of.reshape(-1) for highest_of in highest) / len(highest)
+            for (table, _), of_table in zip(shared, highest):
+                with np.errstate(invalid="ignore"):
+                    shift = mean.reshape(of_table.shape) - of_table
+                table += np.where(np.isfinite(shift), shift, 0.0)
+
+    def _exponentiate(self) -> tuple[float, float]:
+        """Set the tensors to their scaled exponentials. Return the sum of the largest logarithms, and the logarithm of
+        the scale. The maxima are then as large as possible without overflow of any product or sum. Maxima below 1 would leave only half the range, and the
+        subnormal numbers at the lower end of the range are slow to compute with."""
         logs = self._log_factors
         if not logs.size:
-            self._log_maximum = 0.0
-            return 0.0
-        np.take(self._potentials, self._layers[0], out=logs)
-        for layer in self._layers[1:]:
-            logs += self._potentials[layer]
+            return 0.0, 0.0
         highest = np.maximum(np.maximum.reduceat(logs, self._starts), _LOWEST)
-        self._log_maximum = float(highest.sum())
+        maximum = float(highest.sum())
         highest -= self._headroom
         logs -= highest[self._host_of_cell]
         np.exp(logs, out=self._factors)
-        return float(highest.sum())
+        return maximum, float(highest.sum())
 
     def query(self, variables: tuple[int, ...]) -> NDArray[np.float64]:
         """Return the probabilities over `variables` (sorted) at the last potentials, an array with these axes."""
