@@ -70,6 +70,7 @@ class MarginalOracle:
             for v in range(len(sizes))
         ]
         self._log_cells = in_order.total(map(math.log, sizes))
+        self._limit = _LOG_RANGE - 40 - 2 * self._log_cells
         self._headroom = (_LOG_RANGE - 40 - self._log_cells) / max(len(hosts), 1)
 
     def _shape(self, clique):
@@ -126,22 +127,22 @@ class MarginalOracle:
         self._singles = dict[int, np.ndarray]()
         np.concatenate((potentials, [0.0]), out=self._potentials)  # the last entry is a potential that adds nothing
         self._collect()
+        self._balance_if_sure()
         scale = 0.0
-        for balanced in range(_BALANCED + 1):
-            if balanced:
+        for attempt in range(_BALANCED + 1):
+            if attempt:
                 self._balance()
             highest, scaled = self._exponentiate()
             self._contraction.run()
             roots = [float(root.array) for root in self._contraction.roots]
             log_z = in_order.total(map(math.log, roots)) + scaled if all(roots) else -math.inf
-            depth, scale = highest - log_z, scale + scaled
+            depth = highest - log_z
+            log_z, scale = log_z + scale, scale + scaled
             self._in_range = self._plain_numbers_do(depth)
             if self._in_range:
-                log_z += scale - scaled
                 break
         if self._in_range:
-            seed = _LOG_RANGE - 40 - 2 * self._log_cells - max(depth, 0.0)
-            self._seed = math.exp(seed)
+            self._seed = math.exp(self._limit - max(depth, 0.0))
             self._contraction.run_backward(self._seed)
             at_hosts: np.ndarray = self._factors * self._slopes / self._seed
         else:
@@ -164,13 +165,27 @@ class MarginalOracle:
         many products are lost in a sum as there are cells, and each is a factor in at most that number of terms. The
         loss matters only if Z itself is as small as the lost products.
         """
-        return depth <= _LOG_RANGE - 40 - 2 * self._log_cells
+        return depth <= self._limit
 
     def _collect(self) -> None:
         """Set the logarithms of the tensors to the sums of their potentials."""
         np.take(self._potentials, self._layers[0], out=self._log_factors)
         for layer in self._layers[1:]:
             self._log_factors += self._potentials[layer]
+
+    def _balance_if_sure(self) -> None:
+        """Balance the tensors if plain numbers surely do not suffice without it. Z is at least the product of the minima,
+        and at most the product of the maxima of balanced tensors times the number of records."""
+        logs, starts = self._log_factors, self._starts
+        if not logs.size:
+            return
+        highest = np.maximum(np.maximum.reduceat(logs, starts), _LOWEST)
+        if (highest - np.minimum.reduceat(logs, starts)).sum() > self._limit:
+            before = logs.copy()
+            self._balance()
+            fall = highest - np.maximum(np.maximum.reduceat(logs, starts), _LOWEST)
+            if fall.sum() - self._log_cells <= self._limit:
+                np.copyto(logs, before)
 
     def _balance(self) -> None:
         """Move functions of single variables between the tensors, whose product stays the same: for each value of each
