@@ -27,6 +27,25 @@ class Counted(Protocol):
     def __len__(self) -> int: ...
 
 
+def requested(domain: Domain, workload: Workload, most: int) -> dict[tuple[int, ...], float]:
+    """Return the workload's non-empty sets, as sorted positions in the `domain`, with their weights c_s.
+
+    workload : as for `downward_closure`, but k is at most `most`
+    """
+    if isinstance(workload, Mapping):
+        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")
+                   for names, c in workload.items()}  # fmt: skip
+    else:
+        if isinstance(workload, (int, np.integer)):
+            k = checks.whole("workload", workload, f"[1, {most}]")
+            workload = itertools.combinations(domain.attributes, k)
+        weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
+    weights.pop((), None)
+    if not weights:
+        raise ValueError("workload must contain a non-empty set of attributes")
+    return weights
+
+
 def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...], float]:
     """Return the candidates, all non-empty subsets of the workload's sets, with their weights w_r = sum_s c_s |r & s|.
 
@@ -36,17 +55,7 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
     A clique is the sorted tuple of its attributes' positions in the domain; small cliques come first.
     Source: miura2025, Algorithm 2, line 7.
     """
-    if isinstance(workload, Mapping):
-        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")
-                   for names, c in workload.items()}  # fmt: skip
-    else:
-        if isinstance(workload, (int, np.integer)):
-            k = checks.whole("workload", workload, f"[1, {len(domain)}]")
-            workload = itertools.combinations(domain.attributes, k)
-        weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
-    weights.pop((), None)
-    if not weights:
-        raise ValueError("workload must contain a non-empty set of attributes")
+    weights = requested(domain, workload, len(domain))
     ordered = sorted({r for s in weights for r in subsets(s)}, key=lambda r: (len(r), r))
     sets, holding = list(weights.items()), [set[int]() for _ in domain.sizes]
     for number, (s, _) in enumerate(sets):

@@ -29,9 +29,7 @@ precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuil
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -44,7 +42,7 @@ from ..mechanisms.noise import generator, system_rng
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
 from . import last_fit, residual_plan
-from .counting import Counted, Counts, Workload
+from .counting import Counted, Counts, Workload, requested
 from .graphical_model import GraphicalModel
 from .record_moving import moved
 from .residual_answers import Answers, targets
@@ -175,20 +173,10 @@ def pair_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
 
     workload : as for `staged_residuals`
     """
-    if isinstance(workload, Mapping):
-        weights = {tuple(sorted(domain.axes(names))): checks.number("workload weight", c, "[1e-100, 1e100]")
-                   for names, c in workload.items()}  # fmt: skip
-    else:
-        if isinstance(workload, (int, np.integer)):
-            k = checks.whole("workload", workload, f"[1, {min(len(domain), 2)}]")
-            workload = itertools.combinations(domain.attributes, k)
-        weights = {tuple(sorted(domain.axes(names))): 1.0 for names in workload}
-    weights.pop((), None)
+    weights = requested(domain, workload, min(len(domain), 2))
     larger = next((clique for clique in weights if len(clique) > 2), None)
     if larger is not None:
         raise ValueError(f"workload must contain sets of one or two attributes, got one of {len(larger)}")
-    if not weights:
-        raise ValueError("workload must contain a non-empty set of attributes")
     mean = max(weights.values())  # relative to the largest first, so that the sum cannot overflow
     mean *= math.fsum(weight / mean for weight in weights.values()) / len(weights)
     return {clique: min(max(weight / mean, 1e-6), 1e6) for clique, weight in sorted(weights.items())}

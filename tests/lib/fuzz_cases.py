@@ -662,6 +662,7 @@ def models():
     yield call("counter.Counter.holds", on=counted, attributes=domain.attributes[:2])
     yield call("counter.Counter.marginal", on=counted, attributes=domain.attributes[:2])
     yield call("counting.downward_closure", domain=domain, workload=2)
+    yield call("counting.requested", domain=domain, workload=2, most=2)
     yield call("budget_schedule.Schedule", rho=0.5, rounds=4, alpha=0.9)
     schedule = budget_schedule.Schedule(0.5, 4, 0.9)
     yield call("budget_schedule.Schedule.multiplier_of", on=schedule, share=0.1)
