@@ -3,7 +3,7 @@
 A case's line: `cpu_s` and `wall_s` of one whole run, records included, and `l1`, `l2`, `l3`, the
 alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds. `oracle_share` is the part of the CPU
 time that the calls of the models' `MarginalOracle` take, without its queries. `oracle_gb_per_s` counts only the arrays that its
-contractions read and write, over all the time of these calls. `copy_gb_per_s` is what a copy of 64 MB reads and writes.
+contractions read and write, over all the time of these calls.
 
 A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent. The line before it is
 our `fit` of the same measurements from a cold start, for comparison. There `loss` is half the sum of the squared distances
@@ -127,24 +127,12 @@ class Watched:
         return {
             "oracle_share": round(self.of_oracles / self.seconds, 3),
             "oracle_gb_per_s": float(f"{rate:.3g}"),
-            "copy_gb_per_s": float(f"{_copied() / 1e9:.3g}"),
         }
 
 
 def _bytes(operation) -> int:
     _, arguments, out = operation
     return sum(array.nbytes for array in (*arguments, out) if isinstance(array, np.ndarray))
-
-
-def _copied(size=8_000_000) -> float:
-    """Return the bytes a second that the fastest of some copies reads and writes."""
-    source, target = np.ones(size), np.ones(size)
-    times = []
-    for _ in range(20):
-        start = time.perf_counter()
-        np.copyto(target, source)
-        times.append(time.perf_counter() - start)
-    return 2 * source.nbytes / min(times)
 
 
 def fitted(meter, table, measured) -> dict:

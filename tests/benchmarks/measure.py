@@ -26,6 +26,7 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[2]
+KEPT = Path(__file__).with_name("kept.jsonl")  # lines that `make bench` printed
 PEERS = ROOT / "build/peers"
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -131,7 +132,29 @@ def peak_mb() -> float:
 
 def machine() -> dict:
     return {"python": platform.python_version(), "numpy": np.__version__, "machine": platform.machine(),
-            "cpu": _cpu(), "cores": os.cpu_count()}  # fmt: skip
+            "cpu": _cpu(), "cores": os.cpu_count(), "copy_gb_per_s": float(f"{_copied() / 1e9:.3g}")}  # fmt: skip
+
+
+def _copied(size=8_000_000) -> float:
+    """Return the bytes a second that the fastest of some copies reads and writes."""
+    source, target = np.ones(size), np.ones(size)
+    times = []
+    for _ in range(20):
+        start = time.perf_counter()
+        np.copyto(target, source)
+        times.append(time.perf_counter() - start)
+    return 2 * source.nbytes / min(times)
+
+
+def slower(line) -> str | None:
+    """Return a report if the line's CPU seconds are more than 1.5 times those of the line in `kept.jsonl` for the same
+    case, at the same machine speed: both are multiplied by the GB/s of a copy, which was measured beside them."""
+    for kept in map(json.loads, KEPT.read_text().splitlines()):
+        same = all(kept.get(name) == line.get(name) for name in ("case", "task", "peer"))
+        if same and {"cpu_s", "copy_gb_per_s"} <= line.keys():
+            times = line["cpu_s"] * line["copy_gb_per_s"] / (kept["cpu_s"] * kept["copy_gb_per_s"])
+            return f"{line['case']}: {times:.1f} times the kept CPU time" if times > 1.5 else None
+    return None
 
 
 def _cpu() -> str:

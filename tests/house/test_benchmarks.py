@@ -17,7 +17,7 @@ from tests.benchmarks import __main__ as runner
 from tests.benchmarks import aim, aim_accuracy, measure
 from tests.house.test_house import plain
 
-MACHINE = {"python", "numpy", "machine", "cpu", "cores"}
+MACHINE = {"python", "numpy", "machine", "cpu", "cores", "copy_gb_per_s"}
 COSTS = {"cpu_s", "wall_s", "peak_mb"}
 ERRORS = {"l1", "l2", "l3"}
 
@@ -98,7 +98,7 @@ def test_a_case_prints_its_line_and_those_of_its_peers(tiny, monkeypatch, capsys
     monkeypatch.setattr(measure, "peer", lambda name: sys.executable if name == "mbi" else None)
     assert runner.main(["tiny"]) == 0
     whole, ours, theirs = printed(capsys)
-    oracle = {"oracle_share", "oracle_gb_per_s", "copy_gb_per_s"}
+    oracle = {"oracle_share", "oracle_gb_per_s"}
     assert set(whole) == {"case", "seeds", "converged"} | oracle | COSTS | ERRORS | MACHINE
     assert 0 < whole["oracle_share"] < 1 and 0 < whole["oracle_gb_per_s"] and 0.1 < whole["copy_gb_per_s"]
     assert whole["case"] == "tiny" and whole["seeds"] == 2 and whole["converged"] is True
@@ -167,6 +167,23 @@ def test_a_micro_benchmark_prints_one_line(work, monkeypatch, capsys):
     assert runner.main([]) == 0
     (line,) = printed(capsys)
     assert line["items"] == 10**5 and line["items_per_second"] > 0 and {"case", "cpu_s", "peak_mb", "cpu"} <= set(line)
+
+
+@pytest.mark.parametrize(("cpu_s", "copied", "task", "times"), [
+    (15.1, 20.0, None, "1.5"), (14.9, 20.0, None, None), (31.0, 10.0, None, "1.6"), (29.0, 10.0, None, None),
+    (5.1, 80.0, None, "2.0"), (99.0, 20.0, "fit", None),
+])  # fmt: skip
+def test_a_case_slower_than_kept_is_reported_at_equal_machine_speed(
+    cpu_s, copied, task, times, monkeypatch, tmp_path, capsys
+):
+    monkeypatch.setattr(measure, "KEPT", tmp_path / "kept.jsonl")
+    measure.KEPT.write_text(
+        '{"case": "a", "cpu_s": 1.0, "copy_gb_per_s": 9.0}\n{"case": "b", "cpu_s": 10.0, "copy_gb_per_s": 20.0}\n'
+    )
+    line = {"cpu_s": cpu_s, "copy_gb_per_s": copied} | ({"task": task} if task else {})
+    monkeypatch.setattr(runner, "found", lambda: {"b": lambda folder: [line]})
+    assert runner.main([]) == 0
+    assert capsys.readouterr().err == (f"b: {times} times the kept CPU time\n" if times else "")
 
 
 @pytest.mark.parametrize(("names", "status"), [([], 0), (["absent"], 1)])
