@@ -23,7 +23,7 @@ from ..numerics.junction_trees import Growth, components, elimination_order, jun
 
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
-_BALANCED = 3  # times that tensors are balanced before logarithms are used
+_BALANCED = 5  # times that tensors are balanced before logarithms are used
 
 
 class MarginalOracle:

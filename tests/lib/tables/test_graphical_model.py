@@ -93,6 +93,25 @@ def test_the_fast_way_gives_way_where_plain_numbers_would_be_wrong(monkeypatch):
         assert np.allclose(model.marginal(names), marginal(probabilities, domain, names), atol=1e-12)
 
 
+def test_potentials_that_cancel_one_another_need_no_logarithms(monkeypatch):
+    """Every two cliques that share an attribute get a function of it, up to +-1000, one with each sign."""
+    monkeypatch.setattr(log_space, "Elimination", None)
+    for number, structure in enumerate(STRUCTURES):
+        rng = np.random.default_rng([11, number])
+        domain, potentials = random_model(rng, structure, 5)
+        log_z, probabilities = joint(domain, potentials)
+        for one, other in itertools.combinations(list(potentials), 2):
+            for name in set(one) & set(other):
+                shift = rng.uniform(-1000, 1000, domain.shape((name,)))
+                for clique, sign in ((one, 1), (other, -1)):
+                    shape = [-1 if each == name else 1 for each in clique]
+                    potentials[clique] = potentials[clique] + sign * shift.reshape(shape)
+        model = GraphicalModel(domain, potentials)
+        assert model.log_partition == pytest.approx(log_z, abs=1e-9)
+        for names in subsets(domain):
+            assert np.abs(model.marginal(names) - marginal(probabilities, domain, names)).max() < 1e-9
+
+
 def test_logarithms_keep_numbers_far_beyond_the_range_of_floats(monkeypatch):
     """Potentials reach +-3000, so most sums have terms that underflow after scaling; some have no others."""
     monkeypatch.setattr(marginal_oracle.MarginalOracle, "_plain_numbers_do", lambda self, depth: False)
