@@ -10,7 +10,7 @@ variable out. The table over all variables involved is never formed. Running the
 with respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so
 derivatives need not be added up.
 
-Tensors hold plain numbers, not logarithms: `graphical_model` falls back on `log_space` when products leave the range.
+Tensors hold plain numbers, not logarithms: `marginal_oracle` falls back on `log_space` when products leave the range.
 """
 
 from __future__ import annotations

@@ -38,10 +38,8 @@ class Elimination:
         for step in self.steps:
             batch, rows, columns, values = step.shape
             left = self._table(step.left, step.batch + step.rows + (step.variable,)).reshape(batch, rows, values)
-            right = self._table(step.right, step.batch + step.columns + (step.variable,)).reshape(
-                batch, columns, values
-            )
-            self._sums.append(_Sums(left, right))
+            right = self._table(step.right, step.batch + step.columns + (step.variable,))
+            self._sums.append(_Sums(left, right.reshape(batch, columns, values)))
             axes = step.batch + step.rows + step.columns
             self.pool.append((self._sums[-1].logs.reshape([sizes[v] for v in axes]), axes))
         self.result = self._table(rest, tuple(keep))

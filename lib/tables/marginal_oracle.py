@@ -61,13 +61,10 @@ class MarginalOracle:
         self._layers, self._starts, self._host_of_cell = self._gather(hosts)
         self._potentials = np.zeros(self.cells + 1)
         self._contraction, self._log_tensors = self._tensors(hosts, alone)
+        holders = [[(table, axes) for table, axes in self._log_tensors if v in axes] for v in range(len(sizes))]
         self._shared = [
-            [
-                (table, tuple(np.delete(np.arange(len(axes)), axes.index(v))))
-                for table, axes in self._log_tensors
-                if v in axes
-            ]
-            for v in range(len(sizes))
+            [(table, tuple(axis for axis, u in enumerate(axes) if u != v)) for table, axes in tables]
+            for v, tables in enumerate(holders)
         ]
         self._log_cells = in_order.total(map(math.log, sizes))
         self._limit = _LOG_RANGE - 40 - 2 * self._log_cells
@@ -150,9 +147,8 @@ class MarginalOracle:
             log_z = float(self._elimination.result) + scale
             if log_z == -math.inf:
                 raise ValueError("potentials must leave some record possible, got a model that is zero everywhere")
-            at_hosts = np.concatenate([np.empty(0), *map(np.ravel, self._elimination.marginals())])[
-                : len(self._factors)
-            ]
+            tables = map(np.ravel, self._elimination.marginals())
+            at_hosts = np.concatenate([np.empty(0), *tables])[: len(self._factors)]
         if len(self._layers) > 1:
             weights = np.broadcast_to(at_hosts, self._layers.shape)
             at_hosts = np.bincount(self._layers.ravel(), weights.ravel(), self.cells + 1)[: self.cells]
@@ -180,7 +176,8 @@ class MarginalOracle:
         if not logs.size:
             return
         highest = np.maximum(np.maximum.reduceat(logs, starts), _LOWEST)
-        if (highest - np.minimum.reduceat(logs, starts)).sum() > self._limit:
+        ranges = np.minimum(highest - np.minimum.reduceat(logs, starts), self._limit + 1)  # whose sum does not overflow
+        if ranges.sum() > self._limit:
             before = logs.copy()
             self._balance()
             fall = highest - np.maximum(np.maximum.reduceat(logs, starts), _LOWEST)
@@ -190,18 +187,19 @@ class MarginalOracle:
     def _balance(self) -> None:
         """Move functions of single variables between the tensors, whose product stays the same: for each value of each
         variable, the tensors' maxima become equal. The product of the maxima is then often nearer to Z."""
-        for shared in self._shared:
-            highest = [table.max(axis=others, keepdims=True) for table, others in shared]
-            mean = in_order.total(highest_of.reshape(-1) for highest_of in highest) / len(highest)
-            for (table, _), of_table in zip(shared, highest):
-                with np.errstate(invalid="ignore"):
-                    shift = mean.reshape(of_table.shape) - of_table
-                table += np.where(np.isfinite(shift), shift, 0.0)
+        with np.errstate(invalid="ignore", over="ignore"):  # values that some tensor excludes stay as they are
+            for tables in self._shared:
+                maxima = [table.max(axis=others, keepdims=True) for table, others in tables]
+                mean = in_order.total(each.ravel() for each in maxima) / len(maxima)
+                for (table, _), own in zip(tables, maxima):
+                    shift = mean.reshape(own.shape) - own
+                    table += np.where(np.isfinite(shift), shift, 0.0)
 
     def _exponentiate(self) -> tuple[float, float]:
-        """Set the tensors to their scaled exponentials. Return the sum of the largest logarithms, and the logarithm of
-        the scale. The maxima are then as large as possible without overflow of any product or sum. Maxima below 1 would leave only half the range, and the
-        subnormal numbers at the lower end of the range are slow to compute with."""
+        """Set the tensors to their scaled exponentials. Return the sum of their largest logarithms before, and the
+        logarithm of the scale. The maxima are then as large as possible without overflow of any product or sum. Maxima
+        below 1 would leave only half the range, and the subnormal numbers at the lower end of the range are slow to
+        compute with."""
         logs = self._log_factors
         if not logs.size:
             return 0.0, 0.0
@@ -287,14 +285,12 @@ class MarginalOracle:
         The product of the tensors is proportional to the variable's probabilities given the variables earlier in the
         list. A tensor is a pair (array of logarithms, its axes), as in `log_space`.
         """
-        contraction, pool = self._contraction, self._elimination.pool if not self._in_range else None
-        found = []
-        for step in reversed(contraction.steps):
-            numbers = step.left + step.right
-            if pool is None:
-                with np.errstate(divide="ignore"):
-                    tensors = [(np.log(contraction.tensors[k].array), contraction.tensors[k].axes) for k in numbers]
-            else:
-                tensors = [pool[k] for k in numbers]
-            found.append((step.variable, tensors))
-        return found
+        if self._in_range:
+            with np.errstate(divide="ignore"):
+                pool = [(np.log(tensor.array), tensor.axes) for tensor in self._contraction.tensors]
+        else:
+            pool = self._elimination.pool
+        return [
+            (step.variable, [pool[number] for number in step.left + step.right])
+            for step in reversed(self._contraction.steps)
+        ]

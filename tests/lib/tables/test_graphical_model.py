@@ -134,6 +134,12 @@ def test_a_model_that_allows_no_record_is_refused():
         GraphicalModel(domain, veto)
 
 
+def test_potentials_near_the_largest_floats_exclude_without_a_warning():
+    lowest = np.array([[-1.5e308, -1.5e308], [0.0, 1.0]])
+    model = GraphicalModel(Domain({"a": 2, "b": 2, "c": 2}), {("a", "b"): lowest, ("a", "c"): lowest})
+    assert model.marginal(("a",)) == pytest.approx([0.0, 1.0]) and model.log_partition == pytest.approx(2.6265233750)
+
+
 def test_models_pickle():
     for domain, potentials, model, _ in itertools.islice(models(3), 20):
         copy = pickle.loads(pickle.dumps(model))
