@@ -431,15 +431,18 @@ def _walk(node: Any, closed: tuple[type, ...] = ()) -> list[Any]:
 
 
 def _dotted(nodes: Iterable[Any]) -> set[str]:
-    """Return the names among `nodes`, each with the names of attributes that follow on it."""
+    """Return the names that `nodes` read, each with the names of attributes that follow on it."""
+    nodes = list(nodes)
     found, inside = set(), set()
+    stored = {node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
+    stored -= {node.target for node in nodes if isinstance(node, ast.AugAssign)}  # which is also read
     for node in nodes:
         attributes: list[str] = []
         while isinstance(node, ast.Attribute) and node not in inside:
             inside.add(node)
             attributes.insert(0, node.attr)
             node = node.value
-        if isinstance(node, ast.Name) and node not in inside:
+        if isinstance(node, ast.Name) and node not in inside | stored:
             inside.add(node)
             found.add(".".join([node.id, *attributes]))
     return found

@@ -168,8 +168,8 @@ class PermuteAndFlip(PositiveFields, PureDP):
     The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip
     does not have bounded range, and composes like any epsilon-DP mechanism. Permute-and-flip is equivalent to reporting
     the largest score after adding exponential noise of scale 2 sensitivity / epsilon to each score (Ding et al. 2021).
-    Coq checks that the mechanism is epsilon-DP (`permute_and_flip_private` in proofs/) and that `probabilities` integrates
-    the right formula (`law_is_integral`).
+    The mechanism is epsilon-DP, and `probabilities` integrates the right formula.
+    Coq checks this: `permute_and_flip_private` and `law_is_integral` in proofs/.
     Source: McKenna and Sheldon 2020, Algorithm 1.
 
     >>> from lib.mechanisms import PermuteAndFlip

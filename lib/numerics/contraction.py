@@ -190,8 +190,13 @@ class _Step(NamedTuple):
 
 
 @functools.lru_cache(maxsize=4096)
-def schedule(scopes, sizes, order, keep):
-    """Return the steps that eliminate `order`, one for each variable, and the numbers of the remaining tensors."""
+def schedule(
+    scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...], keep: tuple[int, ...]
+) -> tuple[tuple[_Step, ...], tuple[int, ...]]:
+    """Return the steps that eliminate `order`, one for each variable, and the numbers of the remaining tensors.
+
+    scopes : the tensors' variables; sizes : number of values of each variable; keep : the variables that remain
+    """
     active = {number: bit_sets.of(scope) for number, scope in enumerate(scopes)}
     plan = []
     for v in order:
