@@ -18,8 +18,8 @@ who sees all earlier outputs may choose a new t at each step (Dong, Durfee, Roge
 steps take k sweeps.
 
 The order matters, since E max >= max E. An adversary gains most from seeing all noisy measurements first, and least
-from seeing them last. These two orders give an upper and a lower bound for any order of measurements among the
-selections.
+from seeing them last. These two orders give an upper and a lower bound, respectively, for any order of measurements
+among the selections.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ def _below(curve, x, distance):
 
 
 def _chords(curve, x, at):
-    """Return upper bounds on a curve at any points: chords in e^x from 1 at e^x = 0 on, and constant beyond x."""
+    """Return upper bounds on a curve at any points: chords in e^x from 1 at e^x = 0, and a constant beyond x."""
     return np.interp(np.exp(np.minimum(at, x[-1])), np.append(0, np.exp(x)), np.append(1, curve))
 
 

@@ -24,8 +24,9 @@ def certified_mu(epsilon: float | Fraction, delta: float | Fraction) -> Fraction
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
-    Floating point proposes a mu that is 2^-40 below the largest one. If the proposal cannot be verified, in particular if
-    epsilon/mu - mu/2 is below 1/4, the result is sqrt(2 rho) for the rho of `certified_zcdp`, which is always valid.
+    Floating point proposes a mu that is below the largest one by a relative 2^-40. If the proposal cannot be verified,
+    in particular if epsilon/mu - mu/2 is below 1/4, the result is sqrt(2 rho) for the rho of `certified_zcdp`, which is
+    always valid.
 
     >>> from lib.accounting import gaussian_sigma
     >>> from lib.accounting.certified_gaussian import certified_mu

@@ -81,12 +81,12 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
     t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
 
-    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) >= 0. Its limit is log(1 + t) - t / (1 + t)
-    at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1 (after rounding), and for
-    alpha = inf where t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is -phi(-s) - phi((alpha - 1) s) /
-    (alpha - 1). Both terms are >= 0, so nothing cancels. The relative error is a few roundings, times 1 / (1 + alpha t)
-    near the edge of the region, where rounding `t` has an equally large effect.
-    Coq checks this, except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
+    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) is >= 0 and grows on both sides of 0. Its limit
+    is log(1 + t) - t / (1 + t) at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1
+    (after rounding), and for alpha = inf where t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is -phi(-s)
+    - phi((alpha - 1) s) / (alpha - 1). Both terms are >= 0, so nothing cancels. The relative error is a few roundings,
+    times 1 / (1 + alpha t) near the edge of the region, where rounding `t` has an equally large effect.
+    Coq checks this sign and growth except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
     """
     t = checks.real("t", t, "(-1, inf)")
     alpha = checks.real("alpha", alpha, "[1, inf]")

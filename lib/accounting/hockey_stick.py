@@ -108,8 +108,9 @@ class _Loss(NamedTuple):
 
         K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
 
-    For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels. For `wide` ones, |t| > 1/2,
-    slope = log1p(t) and curve = log1p, as there z s would cancel. The `_error`s allow for rounding in the whitening.
+    For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels. In `wide` coordinates,
+    with |t| > 1/2, slope = log1p(t) and curve = log1p, because z s would cancel there. The `_error`s allow for rounding
+    in the whitening.
     """
 
     draws: float
@@ -161,8 +162,8 @@ def _largest_loss(pair: GaussianPair, count: float):
 def _log_moment(loss: _Loss, z):
     """Return K(z), the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|. With w = 1 + z s the Gaussian
     factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2. Only Re(1/w) =
-    (1 + r s) / |w|^2 moves the real part of this (for s = 0, -u^2 does). The real part of w stays positive, so principal
-    logarithms are the right branch."""
+    (1 + r s) / |w|^2 moves the real part of this quotient (for s = 0, -u^2 does). The real part of w stays positive, so
+    principal logarithms are the right branch."""
     z = np.asarray(z)[..., np.newaxis]
     s, b = loss.s, loss.b
     terms = b * z * (1 + z) / (1 + z * s) + z * loss.slope - loss.curve(z * s)
@@ -239,7 +240,7 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
 
 def _chernoff(loss: _Loss, line: _Line, x):
     """Return Chernoff's bound on both sides of the line: log C(r') exp(K(r') - r' x), and |r - r'|. Both are arrays
-    (side, candidate). The poles belong to their strips, the ends of the domain of K do not."""
+    (side, candidate). The poles belong to their strips, but the ends of the domain of K do not."""
     steps = 2.0 ** np.arange(-4, 16.5, 0.5) / np.sqrt(line.curvature)
     sides = []
     for end, sign in ((line.low, -1), (line.high, 1)):

@@ -134,13 +134,14 @@ def _rdp(variable, alpha) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded") -> float:
-    """Return an upper bound on epsilon at `delta` of `steps` steps, at most 5 % or 0.0002 above the true value.
+    """Return an upper bound on epsilon at `delta` of `steps` steps, too large by at most 5 % or, if larger, 0.0002.
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded" (a record is added or removed) or "bounded" (a record is replaced)
 
-    If the grid cannot be finer, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03 or a
-    twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no grid suffices.
+    If the grid cannot be finer, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03 or,
+    if larger, a twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no grid
+    suffices.
 
     >>> from lib.accounting.sampled_gaussian import epsilon
     >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))

@@ -225,8 +225,8 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
     prior : the probability before the model is seen, in [0, 1], any shape; epsilon : [0, inf]
 
     The odds grow by at most a factor e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound
-    b, but on average over all models by at most (1 - b) delta. The reason is that the model reveals everything with
-    probability delta, and otherwise is epsilon-DP (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
+    b, but on average over all models by at most (1 - b) delta. The reason is that, at worst, the model reveals
+    everything with probability delta and is epsilon-DP otherwise (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
 
     >>> from lib.attacks.membership_inference import posterior_bound
     >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))

@@ -84,7 +84,8 @@ def of_laplace(scale, sensitivity, delta, as_json):
 def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
     """Compute an upper bound on the epsilon of DP-SGD.
 
-    The bound is at most 5 % or 0.0002 above the exact value. At each step, DP-SGD adds Gaussian noise to a sum over a Poisson sample of the records.
+    The bound exceeds the exact value by at most 5 % or, if larger, 0.0002. At each step, DP-SGD adds Gaussian noise to
+    a sum over a Poisson sample of the records.
     """
     found = sampled_gaussian.epsilon(noise_multiplier, sampling, steps, delta, neighbours)
     answer({"epsilon": found, "delta": delta, "neighbours": neighbours}, as_json)
@@ -126,8 +127,8 @@ def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, n
     best Rényi order.
 
     An epsilon also holds for more than n records, if the number of synthetic records stays the same. Theorems D and E
-    prove this only from n = 3 on, or for one attribute from n = 1 / sqrt(1 - sigma); for bounded neighbours n must be
-    at least 2.
+    prove this only if n is at least 3 or, for one attribute, at least 1 / sqrt(1 - sigma). For bounded neighbours n
+    must be at least 2.
     """
     ways = {
         theorem.name: partial(theorem.epsilon, records, delta, attributes, sigma, size=made)

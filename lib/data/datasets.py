@@ -1,9 +1,9 @@
 """Adult and Bank Marketing: the real files, each verified by its SHA-256, or synthetic ones.
 
 A file is searched for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or
-``<folder>/adult.data``), then in the user cache. Otherwise it is fetched from the UCI Machine Learning Repository.
-``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. The message of a `DatasetError` says what is
-wrong with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
+``<folder>/adult.data``), then in the user cache. If it is in neither, it is fetched from the UCI Machine Learning
+Repository. ``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. The message of a `DatasetError` says what
+is wrong with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
 
 The package contains synthetic samples (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real
 files; ``lib/data/stand_ins/provenance.json`` says how.
@@ -96,8 +96,8 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     """Return Adult under UCI's column names (`ADULT_COLUMNS`), with six integer and nine string columns.
 
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
-    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162; 15,060; 45,222).
-        Option "category" keeps ``?`` as a value
+    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162, 15,060 and
+        45,222, respectively). Option "category" keeps ``?`` as a value
     source : "real", or "stand-in" for synthetic records, the same number in each part, with the same columns and types
 
     Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.

@@ -1,9 +1,10 @@
 """Bounds on the Rényi privacy of one record that Gaussian synthesis releases: the paper's bounds, and sharper ones.
 
 The bounds hold for D_sigma, the data sets in [-1, 1]^d whose covariance has no eigenvalue below sigma. If no two of
-these are neighbours, as for sigma = 1 or n <= d, the bounds are vacuous. `regularised_epsilon` has no such condition:
-sigma is added to the covariance. Each function bounds the Rényi divergence of ONE released record before it is clipped
-to the cube. For a number m that is fixed in advance, m records cost m times as much (`miura2022`, Proposition 2.4).
+these are neighbours, as for sigma = 1 or n <= d, the bounds are vacuous. `regularised_epsilon` has no such condition,
+because sigma is added to the covariance. Each function bounds the Rényi divergence of ONE released record before it is
+clipped to the cube. For a number m that is fixed in advance, m records cost m times as much (`miura2022`, Proposition
+2.4).
 
 Notation, after the paper: N = n + 1, tau = 4 d / sigma, alpha the Rényi order, and mu and Sigma the mean and the
 covariance of a data set. The divergence of two Gaussians splits into a mean term and, for each eigenvalue 1 + t_i of
@@ -131,9 +132,9 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return the epsilon of Theorem 3.2 with the two non-zero t_i bounded together.
 
-    For large n the result is half of `bounded_epsilon_tight`, which defines kappa. Inside the cube the record that
-    leaves and the one that enters
-    cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases, so
+    For large n the result is about half of `bounded_epsilon_tight`, which defines kappa. Inside the cube the record
+    that leaves and the record that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases,
+    so
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
@@ -157,7 +158,7 @@ def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers)
     Both neighbours lie in D_sigma. If the mechanism adds sigma I to the covariance, Theorem G holds for all data sets,
     as Theorems 3.2, A and B then do, because their proofs use only that no eigenvalue is below sigma. The t_i are
     defined in the module's docstring. If all records lie in one corner and one of them moves to the opposite corner,
-    t_1 = kappa. The bound then exceeds the divergence attained by a relative 2 kappa or so.
+    t_1 = kappa. The bound then exceeds the divergence of this pair by about a relative 2 kappa.
 
     Theorem B's kappa bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
 
@@ -181,10 +182,10 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     """Return the epsilon of Theorem G', a sharper form of Theorem G.
 
     Theorem G' uses what Lemma C says about means, and bounds the two terms of Theorem G together. It covers the pairs
-    of `bounded_epsilon_both` and, apart from rounding, is at most as large. Each attribute's mean over the n - 1 common
-    records is at most m in absolute value, m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 + m, h = 1 - m, c
-    = (n-1) / (n^2 sigma), kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K = max(psi(-q), (1 + kappa)^2
-    psi(kappa)) / kappa^2,
+    of `bounded_epsilon_both` and, apart from rounding, never exceeds that function's bound. Each attribute's mean over
+    the n - 1 common records is at most m in absolute value, m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 +
+    m, h = 1 - m, c = (n-1) / (n^2 sigma), kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K =
+    max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
 
         epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
 
@@ -193,9 +194,9 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The bound falls as n grows from 2.
 
     Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
-    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, for n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 - sigma).
-    The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2 +
-    (u.v)^2) / 2. Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
+    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, because n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 -
+    sigma). The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2
+    + (u.v)^2) / 2. Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
     means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s, and
     s <= 2 m e + M h, because (w_j + h) (w_j - M) <= 0. Also, M + h = 2. The maximum of f alone is d^2 M^4 / (1 -
     h^2/2), so kappa bounds all eigenvalues. As n grows, m, c and q fall, K does not grow, and (e, s) covers a smaller
@@ -292,9 +293,9 @@ def unbounded_epsilon_tight(
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
     This bound covers all pairs whose smaller data set has no eigenvalue below sigma. In both directions the divergence
-    grows with the squared distance of the changed record from the smaller set's mean (for alpha > (n+1)^2/(2n+1), the
-    divergence of adding a record may first dip near 0), so the supremum over [0, `radius`] is at an end. Errors are as
-    in `unbounded_epsilon`.
+    grows with the squared distance of the added or removed record from the smaller set's mean (for alpha >
+    (n+1)^2/(2n+1), the divergence of adding a record may first dip near 0), so the supremum over [0, `radius`] is at an
+    end. Errors are as in `unbounded_epsilon`.
     Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight

@@ -107,8 +107,8 @@ def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.floa
 
     Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records. On one more
     record of either kind the value may lie in between, and everywhere else it is -1. So the smallest eigenvalue is that
-    along (1, ..., 1), where the new record lies. All others exceed it by the factor (n + 1)/n, which adding
-    the record takes off.
+    along (1, ..., 1), where the new record lies. The other eigenvalues exceed this one by the factor (n + 1)/n, which
+    adding the record takes off.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)
     Raises ``ValueError`` for d sigma >= 4 or too few records. Source: chapter 3 of miura2022, after Theorem D.
@@ -160,8 +160,8 @@ class _Weights(NamedTuple):
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
     """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let
     p be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue 4
-    (q + d (c - p^2)), here sigma. Across it, the eigenvalue is 4 q,
-    sigma (n + 1)/n; adding the record makes it sigma."""
+    (q + d (c - p^2)), here sigma. Across this direction, the eigenvalue is 4 q, which is sigma (n + 1)/n and becomes
+    sigma when the record is added."""
     wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))

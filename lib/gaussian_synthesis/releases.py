@@ -1,8 +1,8 @@
 """The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record.
 
-A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks this
-for Theorems 3.1 (from n = 1), 3.2, A, B, G and G' (from 2), and for the Rényi orders of D and H (from 1). For H, D and E,
-let P and Q(N) be the pair for N = n + 1, and w = 1 / N:
+A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks that the
+cost falls for Theorems 3.1 (from n = 1), 3.2, A, B, G and G' (from 2), and for the Rényi orders of D and H (from 1).
+For H, D and E, let P and Q(N) be the pair for N = n + 1, and w = 1 / N:
 
 - H: Q(N) has a first coordinate of mean w sqrt(tau) and variance 1 + t, t = (w - w^2) tau, and others of
   variance 1 - w;
@@ -24,9 +24,9 @@ sends the first coordinate to variance 1 + t' and mean c times as large. This me
 (t'/w') / (t/w) >= w'/w: for H, (1 - w') w >= (1 - w) w'; for E, |R - 1| w >= |R - 1| w'. By the lemma, some channel
 lowers this mean to the mean for N'. In the other coordinates c^2 = w'/w sends variance 1 - w to 1 - w'.
 
-For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2 it holds
-from n = 3, for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel cannot prove it: where
-t < 0 < t', a loss that is bounded for N is not for N'. A search found no n where the cost rises.
+For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2 the
+condition holds from n = 3, and for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel
+cannot prove it: where t < 0 < t', a loss that is bounded for N is not for N'. A search found no n where the cost rises.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def regularised_pair(n: int, d: int, sigma: float) -> GaussianPair:
 
 
 def _normal_form(n, d, mean, last, size) -> GaussianPair:
-    """Return d coordinates: one of this mean and variance 1 + last, rounded as `size` was; others of n / (n + 1)."""
+    """Return one coordinate of this mean and variance 1 + last, rounded as `size` was, and d - 1 of n / (n + 1)."""
     m, t, t_size = np.zeros(d), np.full(d, -1 / (n + 1)), np.full(d, 1 / (n + 1))
     m[0], t[0], t_size[0] = mean, last, size
     return GaussianPair(m, t, 2.0**-50 * m, 2.0**-50 * t_size)

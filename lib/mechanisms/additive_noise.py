@@ -204,7 +204,8 @@ class DiscreteLaplace(_WholeNoise):
     """Add exact discrete Laplace noise of `scale` in (0, inf) to integers of L1 `sensitivity`, an integer >= 1.
 
     The curves are those of the worst neighbours, which differ by `sensitivity` in one entry. At sensitivity 1 these
-    curves are exactly those of randomized response.
+    curves are exactly those of randomized response. At scale sensitivity / epsilon, the mechanism is epsilon-DP and
+    satisfies no smaller epsilon.
     Coq checks this: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
 

@@ -110,7 +110,7 @@ def _run_of_inverse_e(count, rng):
 
 
 def _inverse_e(count, rng, place=0):
-    """Return `count` coins of probability 1/e: compare uniform numbers with the digits of 1/e from `place` on."""
+    """Return `count` coins of probability 1/e: compare uniform numbers with the digits of 1/e that start at `place`."""
     digit, words = _digit_of_inverse_e(place), _words(count, 32, rng)
     heads = words < digit
     ties = np.flatnonzero(words == digit)

@@ -79,7 +79,8 @@ def _reaches_down(output, value, scale, bits, possible):
     roundings. Multiplication and addition round monotonically, and so, up to its last bit, does the logarithm.
     Bisection therefore finds where the answers pass `output`. If logarithms err by less than two units in the last
     place, answers out of order come from k whose true logarithms are within 2^-50 |log u| of each other. Since u |log
-    u| < 0.37, these are fewer than 4 neighbouring k. All are tried; if over 8 k have one answer, some are possible.
+    u| < 0.37, these are fewer than 4 neighbouring k. All of them are tried. If more than 8 values of k have the same
+    answer, some of these k are possible.
     """
 
     def answers(k, log):
@@ -138,8 +139,9 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     """Return `value`, rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these multiples.
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
-    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase the sensitivity. In units of
-        the granularity, it then is at most its ceiling for a single number, plus 1 for each further entry of a vector
+    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase the sensitivity. In units of the
+        granularity, the sensitivity after rounding is at most the ceiling of the given one for a single number, plus 1
+        for each further entry of a vector
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
     The result, an array of floats, is exactly epsilon-DP. It is free of rounding unless noise takes it beyond 2^53
     granularities.

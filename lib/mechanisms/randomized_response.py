@@ -26,7 +26,7 @@ class RandomizedResponse(PureDP):
     other value with probability `lie` = 1 / (e^epsilon + k - 1). Sampling is exact.
 
     epsilon : (0, 700]; k : integer in [2, 2^31]
-    Coq checks this: `grr_private` and `grr_no_better` in proofs/.
+    Coq checks this mechanism's guarantee: `grr_private` and `grr_no_better` in proofs/.
     Source: kiri2019, "Random Response" (equation 6, k = 2); Kairouz, Bonawitz, Ramage 2016 (k-RR).
 
     >>> import numpy as np

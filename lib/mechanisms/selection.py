@@ -46,7 +46,8 @@ def exact_exponential(
     rng : may also be `noise.system_rng()`
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), where the gap is
-    the distance to the largest score. At most k proposals are expected. An epsilon with few binary digits is faster.
+    the distance to the largest score. At most k proposals are expected. The function is faster if epsilon has few
+    binary digits.
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
@@ -83,7 +84,7 @@ class Exponential(PositiveFields):
 
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.numerical.BoundedRangeLoss`.
     For compositions, `accounting.compose_schedule` is sharper than `prv_compose`.
-    Coq checks this, except for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
+    Coq checks this guarantee, except for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
 
     >>> from lib.mechanisms import Exponential
     >>> print(Exponential(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))

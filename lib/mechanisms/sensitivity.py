@@ -40,7 +40,8 @@ def of_sum(low: float, high: float, neighbours: str = "unbounded") -> float:
 def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
     """Return the sensitivity of the cell counts of a partition, in the norm L1, L2 or L-infinity (`norm` 1, 2 or inf).
 
-    "unbounded" neighbours differ by 1 in one cell, so the result is 1. For "bounded" neighbours it is 2, sqrt(2) or 1.
+    "unbounded" neighbours differ by 1 in one cell, so the result is 1. For "bounded" neighbours it is 2 in L1, sqrt(2)
+    in L2 and 1 in L-infinity.
 
     >>> from lib.mechanisms.sensitivity import of_histogram
     >>> print(of_histogram(), round(of_histogram(2, "bounded"), 3))

@@ -178,7 +178,7 @@ def _applied(matrices, tensor) -> np.ndarray:
 
 
 def _extrapolated(em, start, first, second) -> np.ndarray:
-    """Return the SQUAREM extrapolation through three iterates, or `second` if it is impossible or less likely."""
+    """Return the SQUAREM extrapolation through three iterates or, if it is impossible or less likely, `second`."""
     change = first - start
     bend = second - first - change
     norm = float(np.linalg.norm(bend))

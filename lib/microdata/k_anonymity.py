@@ -17,8 +17,9 @@ generalized. So for n records, where g_i(x) is the loss of record i,
 As levels rise, both the terms and the set S(x) of the sum shrink, so p falls. Once p(y) is known, every node x <= y has
 L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre,
 DeWitt and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes-or-no answer. Nodes are taken in order
-of rising G. A node is evaluated if its bound does not exceed the best loss so far. A worse node is raised, attribute by
-attribute, as long as p stays large enough to rule out the original node; the last p then rules out all nodes below.
+of rising G. A node is evaluated if its bound does not exceed the best loss so far. If the node is worse than the best
+one, it is raised, attribute by attribute, as long as p stays large enough to rule out the original node; the last p
+then rules out all nodes below.
 """
 
 from __future__ import annotations
@@ -191,7 +192,7 @@ def _classes(columns) -> np.ndarray:
 
 
 class _Lattice:
-    """The nodes, tuples of levels, and what is known about each of them; see the module's text.
+    """The nodes, tuples of levels, and what is known about each of them; see the module's docstring.
 
     rising : G of every node; lower, upper : bounds of p of every node. Each axis has an entry for every level
     known : mapping from each node that was counted to p and the number of records left out
@@ -236,7 +237,7 @@ class _Lattice:
         return sorted(range(len(self.shape)), key=lambda axis: -self._attributes[axis][0][1])
 
     def p(self, node) -> float:
-        """Return p (see the module's text), counting the classes only if p is not yet known."""
+        """Return p (see the module's docstring), counting the classes only if p is not yet known."""
         if node not in self.known:
             self.known[node] = self._count(node)
         return self.known[node][0]

@@ -21,9 +21,9 @@ noise. Two records can share a group with probability 1 under one database and 0
 example of five records), so no epsilon gives a guarantee with delta below 1. Clipping to [0, 1], which `published` does
 for the network, can make two centroids equal by chance. But two records that differ with probability p > 0 under one
 database and never under the other still rule out every epsilon with a delta below p. Shuffling the records does not
-help if there are two columns or more: the counts of the pairs of groups are released exactly. Fresh noise for every
-record would hide the groups, but cost k epsilon or more: a record can move from the first group to the last, a distance
-of up to 1, in all m attributes.
+help if there are two columns or more, because the counts of the pairs of groups are released exactly. Fresh noise for
+every record would hide the groups, but cost k epsilon or more, because a record can move from the first group to the
+last, a distance of up to 1, in all m attributes.
 
 These functions are private:
 

@@ -13,7 +13,7 @@ Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j 
 k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed
 records in random order, assigns any row to any person with probability at most 1/k. No larger k holds for every table.
 
-The chapter "How private is a perturbed table?" proves both statements.
+The chapter "How private is a perturbed table?" proves the level of the bounded Laplace and the theorem.
 
 Everything is computed in floating point, and is therefore exact only up to rounding (Mironov, CCS 2012).
 """
@@ -56,7 +56,7 @@ class RetentionReplacement:
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
         """Return the mechanism with the largest rho whose level is at most `epsilon` in [0, inf).
 
-        From an `epsilon` of 30 on, the level is clearly lower.
+        For an `epsilon` of 30 or more, the level is clearly below `epsilon`.
         """
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
@@ -124,7 +124,7 @@ class BoundedLaplace:
 
     @property
     def epsilon(self) -> float:
-        """Return ln of the largest ratio of densities, exactly (high - low)/phi; see the module's text."""
+        """Return ln of the largest ratio of densities, exactly (high - low)/phi; see the module's docstring."""
         return 0.0 if math.isinf(self.phi) else float(quotient_up(self._width, self.phi))
 
     def check(self, name: str, values: ArrayLike) -> NDArray[np.float64]:
@@ -324,7 +324,7 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     """Return Pr[person i has row r], (N, N), for an adversary who knows all originals and all shuffled rows.
 
     densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
-        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the module's text)
+        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the module's docstring)
 
     The sum over N! matchings is computed from 2^N sets of rows. Raises ``ValueError`` if no matching can occur.
 

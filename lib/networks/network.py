@@ -27,7 +27,7 @@ SCHEMES = ("he", "glorot")
 class Network:
     """A network of `widths` (n_0, …, n_L), inputs first, L >= 1; its `parameters` are one flat vector, read-only.
 
-    There are `size` parameters, float32 or float64, in the order that the module's text describes; `weights` and
+    There are `size` parameters, float32 or float64, in the order that the module's docstring describes; `weights` and
     `biases` show them as L matrices (n_in, n_out) and L vectors (n_out,). Numbers that are not finite are refused.
 
     >>> import numpy as np

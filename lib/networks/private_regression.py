@@ -17,10 +17,11 @@ inequality. ∎
 Objective perturbation. Before J is minimized, b . w / n is added, with b of density proportional to exp(-e |b| / 2), and
 Lambda is raised to L if necessary. Claim: the w released is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)) > 0. Each w
 is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
-Jacobian of b: up to sign, A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of norm < 2:
-a factor of at most e^e. The neighbour's A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <=
-det A (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors square this factor. If Lambda makes e less
-than epsilon/2, L is the smallest with e = epsilon/2.) The proof is for exact minimizers; rounding ends Newton's method.
+Jacobian of b: up to sign, A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of norm < 2,
+which changes the density of b by a factor of at most e^e. The neighbour's A' is at most A + v' v'^T / 4 in the order of
+positive matrices. So det A' <= det A (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors square this
+factor. If Lambda makes e less than epsilon/2, L is the smallest with e = epsilon/2.) The proof is for exact minimizers;
+rounding ends Newton's method.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
 values costs additional privacy.

@@ -1,4 +1,4 @@
-"""Sums of products of tensors over most of their variables, and their derivatives, by the fast path.
+"""Sums of products of tensors over most of their variables, and their derivatives, in plain numbers.
 
 Every request to a graphical model has this form: multiply tensors that share variables, and sum some variables out.
 `Contraction` compiles one such request into a list of array operations on buffers that are allocated once, so that
@@ -10,7 +10,7 @@ variable out. The table over all variables involved is never formed. Running the
 with respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so
 derivatives need not be added up.
 
-Tensors hold plain numbers, not logarithms: `marginal_oracle` falls back on `log_space` when products leave the range.
+Tensors hold plain numbers, not logarithms. `marginal_oracle` falls back on `log_space` when products leave the range.
 """
 
 from __future__ import annotations

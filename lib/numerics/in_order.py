@@ -1,7 +1,7 @@
 """Floats added from left to right, rounded after each addition: the same digits on every version of Python.
 
-The built-in `sum` adds in this way up to Python 3.11. From 3.12 on it compensates for rounding errors, and the last
-digit differs. AIM's choices depend on the last digits of sums, so `lib` uses the built-in only for integers and arrays.
+The built-in `sum` adds in this way up to Python 3.11. Since 3.12 it compensates for rounding errors, so the last digit
+can differ. AIM's choices depend on the last digits of sums, so `lib` uses the built-in only for integers and arrays.
 """
 
 import operator

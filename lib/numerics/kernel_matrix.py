@@ -112,7 +112,7 @@ class Pairwise(LinearOperator):
     def _blocks(self, *, upper=False):
         """Yield pairs of slices and their exponentials, in an array that the next block overwrites.
 
-        upper : whether to yield only columns from the first row of the block on, so that every pair i <= j
+        upper : whether to yield only the columns from the block's first row onwards, so that every pair i <= j
         occurs once and the square of a block's own rows occurs in full
         """
         height, width = BLOCK
@@ -138,7 +138,8 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
     width : sigma^2 of hasegawa2015 in (0, inf); without a factor 2, as printed; points : default: the centres
 
     Squared distances are computed as differences of squares, so that entries have a relative error of up to
-    (6 p + 24) 2^-53 |z|^2 / width, with the largest |z|^2. Raises ``ValueError`` for a width at which it exceeds 1 %.
+    (6 p + 24) 2^-53 |z|^2 / width, with the largest |z|^2. Raises ``ValueError`` for a width at which this error
+    exceeds 1 %.
     """
     right = _squared(np.asarray(centres, dtype=float), width)
     if points is None:

@@ -1,7 +1,8 @@
 """L-BFGS with a diagonal start, to minimize a smooth, strictly convex function.
 
 The usual start is a multiple of the identity. Here the caller gives, with each gradient, the inverse of a diagonal that
-resembles the Hessian, and the memory corrects it. Source: Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm 7.4.
+resembles the Hessian, and the memory corrects this inverse. Source: Liu and Nocedal 1989; Nocedal and Wright 2006,
+algorithm 7.4.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Write a schema before anybody looks at the records, from a codebook or the questionnaire. A schema derived from the
 records (which values occur, the smallest and the largest number) would disclose them without noise. An example in YAML:
 
-    blanks: [NA, "?"]             # strings that mean a missing value, beside the empty one
+    blanks: [NA, "?"]             # strings that mean a missing value, besides the empty one
     attributes:
       sex:
         values: [female, male]
@@ -25,8 +25,9 @@ records (which values occur, the smallest and the largest number) would disclose
 "missing", the default of `missing`, and "other", the default of `unseen`, are additional values, unless `values` lists them.
 A value beyond a range counts as the nearest end of the range.
 
-A record of a CSV file is one line. With `multiline: yes` beside `attributes`, quoted text may continue over several lines.
-One record can then change where other records end, unless the program that wrote the file escapes quotation marks.
+A record of a CSV file is one line. With `multiline: yes` at the same level as `attributes`, quoted text may continue
+over several lines. One record can then change where other records end, unless the program that wrote the file escapes
+quotation marks.
 
 The treatment of a value depends only on the schema and on the value. So each record becomes one record of the domain,
 whatever the other records are. Strings are compared without white space at their ends; 1.0 equals 1. If a number or a

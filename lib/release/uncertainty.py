@@ -16,7 +16,7 @@ that both statements permit:
    is the product with -theta_t. By Ville's inequality one of the two products ever reaches 2/beta with probability at
    most beta. Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and
    whatever they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to
-   1/variance. The factor of proportion makes the interval, with Gaussian noise, the narrowest of its kind if all
+   1/variance. The constant of proportionality makes the interval, with Gaussian noise, the narrowest of its kind if all
    measurements together are `_GAIN` times as informative as the first.
 
 Both statements hold given everything that came before the first covering measurement, and given that there is one, for
@@ -27,8 +27,8 @@ candidate had a much higher score or a much larger error (`marginal_bounds`; McK
 2022, Section 5). Moreover, no count is larger than the counts of its single attributes, which were measured. Half of
 the error probability is for the error of the candidates, and half, in equal parts, for the counts of the attributes.
 
-These statements do not hold given that the marginal was not measured, because measuring it depends on the noise. So the
-error probability e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and an
+These statements do not hold given that the marginal was not measured, because the noise decides whether it is measured.
+So the error probability e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and an
 interval of another marginal with probability at most e/10. Together the two probabilities are at most e.
 """
 
@@ -80,9 +80,9 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     attributes : the attributes of the counts, whose shape is ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
-    The probability is over the noise; see the module's text. Intervals are cut at 0, and at the number of records if it
-    is public. Intervals for attributes that were not measured together are wide. Raises ``ValueError`` for unknown
-    attributes, and if none of the attributes was measured.
+    The probability is over the noise; see the module's docstring. Intervals are cut at 0, and at the number of records
+    if it is public. Intervals for attributes that were not measured together are wide. Raises ``ValueError`` for
+    unknown attributes, and if none of the attributes was measured.
 
     >>> import numpy as np
     >>> from lib.release import count_intervals
@@ -126,7 +126,7 @@ def _measured(result, names, error) -> Intervals:
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """Return the intervals if no measurement covers `names`: around synthetic counts, up to single attributes'."""
+    """Return intervals of unmeasured `names`: around synthetic counts, but cut by the bounds of single attributes."""
     synthetic = getattr(result, "synthetic", None)  # absent from a release that was loaded
     bounds = marginal_bounds(result, error / 2) if synthetic and result.choice else {}
     around = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
@@ -182,7 +182,7 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
 
     1. The exponential mechanism chooses c among k candidates with probability proportional to
        e^(epsilon s_c / (2 sensitivity)). The candidates whose scores are below the highest by
-       g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more have together a probability of at most beta. Otherwise
+       g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more together have a probability of at most beta. Otherwise
        s_r < s_c + g for all r.
     2. The measurement is y = truth_c + Z, Z independent of the choice. psi is convex, and at truth_c - p_c has a
        subgradient u with entries -1, 0 and 1 (for a printed choice the signs). So psi(y - p_c) >= psi(truth_c - p_c) +
@@ -260,8 +260,8 @@ def _discrete_reach(sigma, cells, alpha) -> float:
         1 + e = sum of e^(-2 pi^2 sigma^2 |w|^2) over the w of the dual lattice.
 
     Each w is z - mean(z) for a z of integers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
-    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. From x = spread on, the normal density is convex, and so
-    at s at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
+    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. For x >= spread the normal density is convex, so its
+    value at s is at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
     P(|sum| > h) <= 2 (1 + e) P(normal > h + 1/2).
     """
     decay = -((math.pi * sigma) ** 2)

@@ -3,9 +3,10 @@
 In every round, AIM privately selects the marginal that its model gets most wrong, measures that marginal with noise,
 and fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. The budget is one
 rho of zero-concentrated DP. The rounds together cost at most rho, though each round's cost, choice and noise depend on
-earlier rounds. At every order alpha, given the past, the moment E[e^((alpha-1)(L_t - alpha rho_t))] of a round's
-privacy loss is at most 1. The moment of the sum of the losses is then also at most 1 (a Rényi filter; Feldman and
-Zrnic 2021). A `plan` contains the settings of the algorithm: our settings, or those that the paper prints.
+earlier rounds. Let L_t be the privacy loss of a round and rho_t its cost. At every order alpha, given the past, the
+moment E[e^((alpha-1)(L_t - alpha rho_t))] is at most 1. The moment for the sums of the losses and of the costs is then
+also at most 1 (a Rényi filter; Feldman and Zrnic 2021). A `plan` contains the settings of the algorithm: our settings,
+or those that the paper prints.
 
 Neighbouring tables are "unbounded" if a record is added or removed, as in the code that the paper measured. Neighbours
 are "bounded" if a record is replaced, as in the paper's Definition 2.1; the number of records is then public.
@@ -72,7 +73,7 @@ class Choice:
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
     expected : noise expected in a count. Scores subtract this amount for all cells or, if `clear`, for the cells that
-        are off by more than it
+        are off by more than this amount
     """
 
     model: GraphicalModel

@@ -15,8 +15,8 @@ with proportions p of x and q of y moves
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
 
 (put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n.
-So n may be private. (The mutual information, which the paper uses, moves by up to about log(n), which is unbounded if n
-is private.)
+So n may be private. (Multiplied by n, the mutual information, which the paper uses, moves by up to about log(n), which
+is unbounded if n is private.)
 
 The domain must be public. Noise is drawn in floating point, so attacks on low-order bits are not covered (Mironov 2012).
 """

@@ -250,7 +250,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
 
 
 def _effects(cliques, sizes) -> Effects:
-    """Return the effects of `cliques`. The last small one is cached, because the next fit may use the same cliques."""
+    """Return the effects of `cliques`. The last small result is cached, as the next fit may use the same cliques."""
     entries = in_order.total(math.prod(sizes[v] for v in clique) << len(clique) for clique in cliques)
     return _kept_effects(cliques, sizes) if entries <= _KEPT else Effects(cliques, sizes)
 

@@ -170,8 +170,8 @@ class MarginalOracle:
             self._log_factors += self._potentials[layer]
 
     def _balance_if_sure(self) -> None:
-        """Balance the tensors if plain numbers surely do not suffice without it. Z is at least the product of the minima,
-        and at most the product of the maxima of balanced tensors times the number of records."""
+        """Balance the tensors if plain numbers surely do not suffice without balancing. Z is at least the product of
+        the minima, and at most the product of the maxima of balanced tensors times the number of records."""
         logs, starts = self._log_factors, self._starts
         if not logs.size:
             return
@@ -249,7 +249,8 @@ class MarginalOracle:
     def _around(self, variables) -> list[Tensor]:
         """Return few tensors whose product, summed over all other variables, is the marginal of `variables`. Each step
         sums out one variable and hands the result to a later step, so the steps form a tree. The steps of `variables`
-        and the steps between are needed. Their inputs sum up the steps below; the topmost derivative those above.
+        and the steps between are needed. Their inputs sum up the steps below them, and the topmost derivative sums up
+        the steps above them.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
         parent = self._parent

@@ -51,7 +51,7 @@ class Plan:
     """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
 
     start : "sized", "printed" or "none"; choice : "clear" or "printed"; pace : "tested", "printed" or "steady". The
-        module's text describes these devices
+        module's docstring describes these devices
     rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes;
         None: `rounds_for`. With a number near d, the budget may end within the first d measurements
     alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
@@ -72,7 +72,7 @@ class Plan:
     An "adaptive" last fit takes four steps; effects that exceed their noise by less get a larger weight of the entropy.
     A "plain" last fit takes one step, with the same small weight of the entropy for all effects.
 
-    `OURS` has our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
+    `OURS` contains our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
     Algorithm 2, plus a limit on the model's size, without which a run may never end. The paper does not give this limit
     or the number of steps; both numbers are those of its authors' code. `AUTHORS_CODE` has the same devices and
     numbers, but the weights 1/sigma^2 that the code has had since 2026. Its models have the smallest loss, which the
@@ -113,8 +113,8 @@ class Plan:
     def rounds_for(self, d: int) -> float:
         """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
 
-        The default is 16 d, as printed. For the pace "tested" the default is 5 d, and less from d = 32 on, because
-        rounds take longer.
+        The default is 16 d, as printed. For the pace "tested" the default is 5 d, and less for a `d` above 32, because
+        rounds then take longer.
         """
         d = checks.whole("d", d, "[1, inf)")
         if self.rounds is not None:

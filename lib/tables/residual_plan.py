@@ -9,8 +9,8 @@ s_e.
 Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
 without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
 expectation in the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimizes the sum of
-s_e / (1/tau_e^2 + g_e) at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before it. By the Lagrange
-conditions,
+s_e / (1/tau_e^2 + g_e) at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before the stage. By the
+Lagrange conditions,
 
     g_e = max(k_e, sqrt(s_e / (c_e lambda)) - 1/tau_e^2),                                         (1)
 
@@ -19,8 +19,8 @@ level. With x = lambda^(-1/2) the cost is piecewise linear in x, so that x follo
 
 For unbounded neighbours, c_e is the squared length of what a record adds (`residual_queries`). For bounded neighbours the
 cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and
-c_uv(w) = 2 (1 - (1 - w_v) r_u - (1 - w_u) r_v). `added` looks for the w at which (1) meets the Lagrange conditions in a
-fixed number of steps, and then multiplies all precisions by the factor that spends the budget. Any precisions are
+c_uv(w) = 2 (1 - (1 - w_v) r_u - (1 - w_u) r_v). `added` looks, in a fixed number of steps, for the w at which (1) meets
+the Lagrange conditions, and then multiplies all precisions by the factor that spends the budget. Any precisions are
 private, because `residual_queries.squared_mu` gives their cost; only the error depends on how good they are.
 """
 

@@ -129,7 +129,7 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
 
     precisions : mapping from sets of at most two attributes (sorted positions in the domain) to [0, 1e150]
     sizes : the number of values of each attribute, integers in [1, 1e15]
-    neighbours : "unbounded", where the result is exact, or "bounded", where it is the bound of the module's text
+    neighbours : "unbounded", where the result is exact, or "bounded", where it is the bound of the module's docstring
 
     The stage is mu-GDP. Stages whose mu are fixed in advance compose to sqrt(mu_1^2 + mu_2^2 + ...)-GDP, even if the
     precisions of a stage depend on answers before it (Dong, Roth, Su 2022, Corollary 3.3). Raises ``ValueError`` for

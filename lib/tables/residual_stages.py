@@ -2,9 +2,9 @@
 
 1. One per cent of the budget goes to the number of records, unless that number is public.
 2. Two stages, with 40 and 60 % of the rest, ask for residuals of single attributes and pairs (`residual_queries`). Each
-   divides its budget among them by reverse water-filling (`residual_plan`). The first expects each cell of a pair to be
-   off by the mean count of a cell. The second learns from the first how far each pair stands out: from independence if
-   the first model has room for the pair, and otherwise from that model.
+   stage divides its budget among these residuals by reverse water-filling (`residual_plan`). The first stage expects
+   each cell of a pair to be off by the mean count of a cell. The second stage learns from the first how far each pair
+   stands out: from independence if the first model has room for the pair, and otherwise from that model.
 3. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
    (`residual_answers`, `last_fit`).
 4. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
