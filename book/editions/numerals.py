@@ -28,7 +28,7 @@ VALUES = (
     {word: number for number, word in enumerate(UNITS.split())}
     | {f"{word}ty": 10 * number for number, word in enumerate(["twen", "thir", "for", "fif", "six", "seven", "eigh", "nine"], start=2)}
     | {"thrice": 3, "triple": 3, "fourfold": 4, "decade": 10, "dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
-    | {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12, "fiftie": 50, "twentieth": 20, "half": 0.5, "mille": 0.1}
+    | {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12, "fiftie": 50, "twentieth": 20, "fortieth": 40, "half": 0.5, "mille": 0.1}
     | {month: number for number, month in enumerate(MONTHS.split(), start=1)}
     | dict.fromkeys(["nothing", "nobody", "never", "vanish", "vanishe"], 0)
     | dict.fromkeys(["a", "an", "once", "single", "first", "each", "every", "per", "another", "no", "none"], 1)
