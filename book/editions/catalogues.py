@@ -78,6 +78,7 @@ def save(path: Path, catalogue: Catalog, language: str) -> None:
     text = io.BytesIO()
     for message in catalogue:
         message.flags &= {"fuzzy"}  # without flags that babel sets for Python's formats
+        message.user_comments = [said for said in message.user_comments if not said.startswith("|")]  # read from "#|"
     write_po(text, catalogue, width=0, no_location=True, omit_header=True, include_previous=True, ignore_obsolete=True)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(HEADER.format(language=language) + text.getvalue().decode("utf-8").lstrip(), encoding="utf-8")

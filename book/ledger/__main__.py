@@ -18,13 +18,11 @@ keeps the others. `make claim` runs `chapters`, then the printed commands, then 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 from book.kept import results
 from book.ledger import claims
-from book.ledger.claims import Record
 from book.ledger.scorecard import downloads, page
 from book.ledger.verdicts import (
     ROOT,
@@ -32,6 +30,7 @@ from book.ledger.verdicts import (
     chapters,
     full,
     gather,
+    gathered_records,
     have_data,
     load_full,
     needs_data,
@@ -93,7 +92,11 @@ def main(arguments=None) -> int:
     if not options.claims.is_file():
         print(f"{options.claims.name} does not exist: run `gather` first", file=sys.stderr)
         return 1
-    records = [Record(**entry) for entry in json.loads(options.claims.read_text("utf-8"))]
+    try:
+        records = gathered_records(options.claims)
+    except LedgerError as error:
+        print(error, file=sys.stderr)
+        return 1
     known = claims.load()
     real = load_full(options.full, known)
     if options.command == "downloads":

@@ -21,7 +21,7 @@ from book.kept import results
 from book.ledger import cards, claims, erratum, machine_checked, retold
 from book.ledger.cards import Finding
 from book.ledger.claims import VERDICTS, Claim, Ledger, Record
-from book.ledger.verdicts import FULL, GATHERED, load_full
+from book.ledger.verdicts import FULL, GATHERED, gathered_records, load_full
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "book/claims.schema.json"
@@ -68,8 +68,7 @@ def _legend() -> str:
 def scorecard() -> str:
     """Return the page in the edition's language, from the files of `gather` and `full`."""
     known = claims.load()
-    records = [Record(**entry) for entry in json.loads(GATHERED.read_text("utf-8"))]
-    return page(known, records, load_full(FULL, known))
+    return page(known, gathered_records(GATHERED), load_full(FULL, known))
 
 
 FOLD_FROM = 4  # this many claims of one table or section, or more, are folded separately

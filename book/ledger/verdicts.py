@@ -30,15 +30,29 @@ class LedgerError(Exception):
 
 def records_in(notebook: Path, name: str) -> list[Record]:
     """Return the records in the outputs of one executed notebook, marked with its `name`."""
-    content = json.loads(notebook.read_text(encoding="utf-8"))
     found = [
         output["data"][claims.MIME]
-        for cell in content["cells"]
+        for cell in _cells(notebook)
         for output in cell.get("outputs", [])
         if claims.MIME in output.get("data", {})
     ]
     flat = [entry for group in found for entry in (group if isinstance(group, list) else [group])]
     return [replace(Record(**entry), notebook=name) for entry in flat]
+
+
+def _cells(notebook: Path) -> list[dict]:
+    try:
+        return json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    except (ValueError, LookupError, TypeError):
+        raise LedgerError(f"{notebook} is damaged; delete it, and the next `make` runs the notebook again") from None
+
+
+def gathered_records(path: Path) -> list[Record]:
+    """Return the records in the file of `gather`. Raises ``LedgerError`` if it is damaged."""
+    try:
+        return [Record(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
+    except (ValueError, TypeError):
+        raise LedgerError(f"{path} is damaged; delete it, and `make claims` writes it again") from None
 
 
 def collect(executed: Path, sources: Path) -> list[Record]:
@@ -165,7 +179,7 @@ def chapters(id: str, sources: Path, kept: Path) -> list[str]:
 
 def _names(notebook: Path, id: str) -> bool:
     """Return whether a cell of code names the claim `id`."""
-    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    cells = _cells(notebook)
     quoted = re.compile(rf"""["']{re.escape(id)}["']""")
     return any(cell["cell_type"] == "code" and quoted.search("".join(cell["source"])) for cell in cells)
 
@@ -232,5 +246,4 @@ def package(path: Path, output: Path) -> None:
 def standings(gathered: Path, path: Path) -> list[Record]:
     """Return the book's record of each claim, by the files of `gather` and `full`."""
     full = load_full(path, claims.load())
-    records = [Record(**entry) for entry in json.loads(gathered.read_text(encoding="utf-8"))]
-    return [cards.standing(record, full.get(record.id)) for record in records]
+    return [cards.standing(record, full.get(record.id)) for record in gathered_records(gathered)]

@@ -19,7 +19,7 @@ import functools
 import itertools
 import string
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -192,7 +192,7 @@ class _Step(NamedTuple):
 @functools.lru_cache(maxsize=4096)
 def schedule(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...], keep: tuple[int, ...]
-) -> tuple[tuple[_Step, ...], tuple[int, ...]]:
+) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     """Return the steps that eliminate `order`, one for each variable, and the numbers of the remaining tensors.
 
     scopes : the tensors' variables; sizes : number of values of each variable; keep : the variables that remain

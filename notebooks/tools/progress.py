@@ -178,8 +178,11 @@ def save(folder: Path, path: Path = TIMES) -> None:
     import pandas as pd  # slow to import, and a run of one notebook needs it not
 
     frame, text = pd.DataFrame(rows(folder)), {"index": False, "float_format": "%.6g"}
-    if path.is_file() and results.load(path).to_csv(**text) == frame.to_csv(**text):
-        return
+    try:
+        if path.is_file() and results.load(path).to_csv(**text) == frame.to_csv(**text):
+            return
+    except ValueError:
+        print(f"{path} is damaged and is written again", file=sys.stderr)
     made = results.collect("make", [], data="real", settings={"parameters": "notebooks/full.yml"}, code=results.PAPERS)
     cores = f"{os.cpu_count()} cores, {platform.machine()}, two notebooks side by side, a thread each"
     results.save(path, frame, made | {"command": "make papers", "machine": cores})

@@ -297,6 +297,9 @@ def test_a_changed_paragraph_is_outdated(tmp_path, monkeypatch):
     catalogues.update("page", {"The noise is drawn twice.": "paragraph", "Title": "title"}, "ja")
     assert catalogues.translations(path) == {"Title": "題"}
     assert catalogues.state(path) == (2, 0, 1)
+    assert '#| msgid "The noise is drawn once."' in path.read_text(encoding="utf-8")
+    catalogues.save(path, catalogues.load(path), "ja")
+    assert "|" not in path.read_text(encoding="utf-8")  # what the message was before is no comment of a translator
 
 
 def test_a_translation_that_loses_a_formula_is_not_shown(tmp_path):

@@ -602,3 +602,18 @@ def test_our_own_results_have_a_part_of_the_scorecard_and_are_not_counted(house)
         and f"In this build, {len(GOOD)} of the {len(GOOD)} claims are reproduced." in documents
     )
     assert mine.count('<div class="claim" id=') == 1 and "\nOf 1 claim, 1 is reproduced.\n" in mine
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "7"])
+def test_a_damaged_file_is_named(tmp_path, capsys, text):
+    notebook = tmp_path / "executed/kiri2019/01_laplace.ipynb"
+    notebook.parent.mkdir(parents=True)
+    for damaged, arguments in (
+        (notebook, ["full", "--executed", str(tmp_path / "executed")]),
+        (tmp_path / "claims.json", ["page", "--claims", str(tmp_path / "claims.json")]),
+    ):
+        damaged.write_text(text)
+        if text == "[]" and damaged.suffix == ".json":
+            continue  # no records
+        assert command.main([*arguments, *(["--output", str(tmp_path / "out")] if "--claims" in arguments else [])]) == 1
+        assert f"{damaged} is damaged; delete it" in capsys.readouterr().err

@@ -106,6 +106,7 @@ def test_the_table_of_times(tmp_path):
     watch.at(1, before=40.0)
     assert progress.rows(folder) == []
     watch.finished({"data": "real", "trials": 3})
+    path.write_text("")  # damaged
     progress.save(folder, path)
     frame = results.load(path)
     assert frame.columns.tolist() == ["notebook", "seconds", "data", "parameters", "commit", "date"]
