@@ -62,9 +62,10 @@ class RetentionReplacement:
         size = checks.whole("size", size, "[2, inf)")
         # (e^eps - 1) / (e^eps - 1 + size), for any epsilon
         found = cls(size, min(-math.expm1(-epsilon) / (1 + (size - 1) * math.exp(-epsilon)), 1 - 2.0**-53))
-        step = 2.0**-53
+        tries = 0
         while found.epsilon > epsilon:
-            found, step = cls(size, max(found.rho - step, 0.0)), 2 * step
+            tries += 1
+            found = cls(size, max(found.rho - 2.0 ** (max(tries - 64, 0) - 53), 0.0))
         return found
 
     @property

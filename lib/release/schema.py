@@ -3,7 +3,7 @@
 Write a schema before anybody looks at the records, from a codebook or the questionnaire. A schema derived from the
 records (which values occur, the smallest and the largest number) would disclose them without noise. An example in YAML:
 
-    blanks: [NA, "?"]             # strings that mean a missing value, besides the empty one
+    blanks: [NA, "?"]             # strings that mean a missing value, beside the empty one
     attributes:
       sex:
         values: [female, male]

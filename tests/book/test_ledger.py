@@ -615,5 +615,7 @@ def test_a_damaged_file_is_named(tmp_path, capsys, text):
         damaged.write_text(text)
         if text == "[]" and damaged.suffix == ".json":
             continue  # no records
-        assert command.main([*arguments, *(["--output", str(tmp_path / "out")] if "--claims" in arguments else [])]) == 1
+        assert (
+            command.main([*arguments, *(["--output", str(tmp_path / "out")] if "--claims" in arguments else [])]) == 1
+        )
         assert f"{damaged} is damaged; delete it" in capsys.readouterr().err

@@ -16,7 +16,7 @@ from scipy import stats
 from lib import local
 from lib.attacks import exact_law
 from lib.attacks.exact_law import SEEDS, NotEnumerable, exact_loss, report_law
-from lib.local import GRR, OLH, ORACLES, SHE, SUE, HadamardResponse, LocalHashing
+from lib.local import GRR, OLH, ORACLES, SHE, SUE, HadamardResponse, LocalHashing, SubsetSelection
 from lib.local.protocol import FrequencyOracle
 from notebooks.studies import leaky_oracles
 from tests.lib.local.test_frequency_oracles import EVERY
@@ -58,7 +58,8 @@ def test_every_protocol_of_the_package_is_audited():
     assert [name for name in PROTOCOLS if not enumerable(PROTOCOLS[name])] == ["SHE"]
 
 
-_once = {make: name for name, make in reversed((EVERY | PROTOCOLS).items())}  # some have two names
+PAIRS = {"SS, d = 2": lambda k, epsilon: SubsetSelection(k, epsilon, d=2)}
+_once = {make: name for name, make in reversed((EVERY | PAIRS | PROTOCOLS).items())}  # some have two names
 ENUMERABLE = {name: make for make, name in reversed(_once.items()) if enumerable(lambda k, e, make=make: make(3, e))}
 
 
@@ -86,7 +87,9 @@ def test_every_report_is_sent_as_often_as_the_protocol_states(name, epsilon):
 
 # Of twenty values, the others have millions of reports.
 ON_TWENTY = [
-    name for name in ENUMERABLE if not name.startswith(("SUE", "OUE", "THE")) and name not in ("SS", "SubsetSelection")
+    name
+    for name in ENUMERABLE
+    if not name.startswith(("SUE", "OUE", "THE")) and name not in ("SS", "SS, d = k - 1", "SubsetSelection")
 ]
 
 
