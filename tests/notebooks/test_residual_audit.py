@@ -8,13 +8,20 @@ from lib.tables import Table
 from notebooks.studies import residual_audits as audits
 
 
+def some(attacks, kept, **ids):
+    """Return the parameters for `attacks`, of which `make test` runs those for which `kept` holds."""
+    return pytest.mark.parametrize(
+        "attack", [pytest.param(each, marks=() if kept(each) else pytest.mark.full) for each in attacks], **ids
+    )
+
+
 def run(attack, runs=40):
     """Run an attack, with `runs` runs on each of two neighbours; the kept table has more."""
     return attack.run(17, **({"runs": runs} if attack.audit is audits.neighbours_apart else {}))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", audits.ATTACKS, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
+@some(audits.ATTACKS, lambda attack: attack.epsilon == 2, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
 def test_no_attack_proves_more_than_the_claim(attack):
     """Each bound has a confidence of 99.9 %."""
     assert not run(attack).refutes(attack.epsilon)
@@ -26,7 +33,11 @@ def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", audits.BUGS, ids=lambda attack: f"{attack.says} {attack.bug.__name__}")
+@some(
+    audits.BUGS,
+    lambda attack: attack.says != "a record added",
+    ids=lambda attack: f"{attack.says} {attack.bug.__name__}",
+)
 def test_a_planted_bug_is_caught(attack):
     found = run(attack, runs=150 if attack.says == "a record added" else 60)
     assert found.refutes(attack.epsilon), found
