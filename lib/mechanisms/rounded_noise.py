@@ -12,9 +12,9 @@ Then sigma |g| = (m + f)/q with m = k u + j, and the nearest integer is floor((m
     x (2 k + x)/2 = j (2 k u + j)/(2 u^2) + f (2 m + f)/(2 u^2).
 
 The first term is rational and gets the coin of `exact_noise.bernoulli_exp`. For the second, c(f), the coins of probability
-c(f)/i for i = 1, 2, ... are tossed until one fails; heads if that i is odd, as in `exact_noise`. A coin compares one or two new
-uniform numbers with the same f, but f itself is never drawn: if n of them were below f, the next `more` are below f as
-well with probability (n + 1)/(n + 1 + more). This needs c(f) <= 1, which holds for u > k. A larger multiple of u and q
+c(f)/i for i = 1, 2, ... are tossed until one fails, and the result is heads if that i is odd, as in `exact_noise`. A coin
+compares one or two new uniform numbers with the same f. The number f itself is never drawn. If n numbers were below f,
+the next `more` are below f as well with probability (n + 1)/(n + 1 + more). This needs c(f) <= 1, which holds for u > k. A larger multiple of u and q
 describes the same x. All arithmetic is on integers.
 """
 

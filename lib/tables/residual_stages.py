@@ -100,8 +100,8 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
     workload : the marginals to preserve: 2 for all pairs, 1 for all single attributes, a collection of sets of one or
         two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
-    rng : for study only, because anyone who knows its seed can remove the noise. Without it the run is exact: it draws
-        from the operating system, and computes only with integers and fractions until the noise is added
+    rng : for study only, because anyone who knows its seed can remove the noise. Without it the run is exact. It then
+        draws from the operating system, and computes only with integers and fractions until the noise is added
     neighbours : "unbounded" or "bounded"; under bounded neighbours the number of records is public
     total : the number of records, [1, inf), if it is also public under unbounded neighbours; the guarantee then covers
         everything else about the records

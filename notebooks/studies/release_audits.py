@@ -192,10 +192,10 @@ class Attack:
     audit: Callable
     options: dict = field(default_factory=dict)
     bug: Callable | None = None
+    where: tuple = (ExactDraws, ExactSchedule)  # what `bug` is planted in
 
     def run(self, seed, **options) -> Audit:
-        planted = self.bug(ExactDraws, ExactSchedule) if self.bug else nullcontext()
-        with planted:
+        with self.bug(*self.where) if self.bug else nullcontext():
             return self.audit(self.epsilon, np.random.default_rng(seed), **(self.options | options))
 
 
@@ -226,17 +226,17 @@ BUGS = [
 ]
 
 
-def main() -> None:
+def keep(command, attacks, file) -> None:
+    """Run `attacks` and write what each proved to `file`, which `command` makes."""
     rows, seed = [], 17
-    for attack in (*ATTACKS, *BUGS):
+    for attack in attacks:
         found, bug = attack.run(seed), attack.bug.__name__.replace("_", " ") if attack.bug else ""
         rows.append({"attack": attack.says, "bug": bug, "claimed": attack.epsilon, "trials": found.trials,
                      "proved": found.epsilon_lower, "refuted": found.refutes(attack.epsilon)})  # fmt: skip
         print(*rows[-1].values(), sep="  ", flush=True)
     settings = {"seed": seed, "delta": DELTA, "confidence": CONFIDENCE}
-    made = results.collect(__spec__.name, [], data="made up", settings=settings)
-    results.save(FILE, pd.DataFrame(rows), made)
+    results.save(file, pd.DataFrame(rows), results.collect(command, [], data="made up", settings=settings))
 
 
 if __name__ == "__main__":
-    main()
+    keep(__spec__.name, (*ATTACKS, *BUGS), FILE)

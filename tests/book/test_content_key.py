@@ -300,6 +300,8 @@ USED = {
         ("import typed\n", "p/two.py", "return 3", "return 5", False),
         ("import large\n", "p/two.py", "return 3", "return 5", True),
         ("import p.late\np.late.HERE\n", "p/own.csv", "1", "2", True),
+        ("from p import two\nclass K:\n    two: int = 1\nK()\ntwo.g()\n", "p/two.py", "return 2", "return 5", False),
+        ("from p import two\ndef f():\n    global two\n    two += 1\nf()\n", "p/two.py", "return 2", "return 5", True),
     ],
 )  # fmt: skip
 def test_a_definition_counts_where_it_is_used(tree, start, name, old, new, counts):

@@ -199,6 +199,11 @@ def test_a_chapter_that_fails_by_itself_and_a_test_that_is_none_are_told(small):
         planted_faults.compare(fault("3 * y", was="2 * y"), {})
 
 
+def test_another_fault_in_the_lists_ages_no_row():
+    used = results._used("tests/house/planted_faults.py").values()
+    assert "Fault" in used and not {"planted_faults.yml", "planted_leaks.yml"} & set(used)
+
+
 def test_the_command_wants_a_fault_that_there_is(capsys):
     with pytest.raises(SystemExit) as stop:
         planted_faults.main(["--only", "no such fault"])

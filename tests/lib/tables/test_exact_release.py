@@ -4,7 +4,6 @@ import itertools
 import math
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
@@ -23,6 +22,7 @@ from lib.tables.budget_schedule import ExactSchedule
 from lib.tables.plan import AUTHORS_CODE, OURS, PRINTED, Plan
 from lib.tables.private_draws import GRAIN, ExactDraws, FloatingDraws
 from lib.tables.table import Domain, Table
+from tests.lib.tables.made import WatchedTable, counted
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 3})
 _codes = np.random.default_rng(5).integers(0, [2, 3, 4, 3], size=(600, 4))
@@ -154,24 +154,6 @@ def test_what_is_drawn_costs_what_is_booked(neighbours, changed, plan, monkeypat
 # ---- what touches the data
 
 
-class Watched(np.ndarray):
-    """Counts that refuse floating point: any operation of theirs with a float, or that gives one, is an error."""
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        plain = [np.asarray(each) for each in inputs]
-        if any(each.dtype.kind == "f" for each in plain):
-            raise AssertionError(f"{ufunc.__name__} mixes counts with floats")
-        result = np.asarray(getattr(ufunc, method)(*plain, **options))
-        if result.dtype.kind == "f":
-            raise AssertionError(f"{ufunc.__name__} makes floats of counts")
-        return result.view(Watched)
-
-
-class WatchedTable(Table):
-    def marginal(self, attributes):
-        return super().marginal(attributes).view(Watched)
-
-
 @pytest.fixture
 def released(monkeypatch):
     """Adding the discrete Gaussian ends the watch; nothing else does."""
@@ -194,16 +176,6 @@ def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
     monkeypatch.setattr(ExactDraws, "score", draws.FloatingDraws.score)
     with pytest.raises(AssertionError, match="mixes counts with floats"):
         aim(WatchedTable(_codes, DOMAIN), 1.0, 1e-6)
-
-
-@cache
-def counted(table, names):
-    """Return the counts of `table` over `names`, cell by cell."""
-    shape = table.domain.shape(names)
-    if not (len(table) and names):
-        return np.full(shape, len(table))
-    cells = np.ravel_multi_index([table.column(name) for name in names], shape)
-    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
 RUNS = {

@@ -3,7 +3,6 @@
 import itertools
 import math
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
@@ -17,6 +16,7 @@ from lib.release.counter import Counter
 from lib.tables import Domain, Table, residual_stages, staged_residuals
 from lib.tables import residual_queries as queries
 from lib.tables.residual_queries import RoundedDraws, centred, exact_answer, integer_form, squared_mu
+from tests.lib.tables.made import Watched, WatchedTable, counted, dependent
 
 SIZES = (2, 3, 1, 4)
 RECORDS = list(itertools.product(*map(range, SIZES)))
@@ -24,14 +24,7 @@ EFFECTS = [effect for k in range(3) for effect in itertools.combinations(range(l
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5, "e": 1})
 
 
-def dependent(n=2000, seed=1, domain=DOMAIN):
-    rng = np.random.default_rng(seed)
-    hidden = rng.integers(0, 60, n)
-    columns = [np.where(rng.random(n) < 0.7, hidden * size // 60, rng.integers(0, size, n)) for size in domain.sizes]
-    return Table(np.stack(columns, axis=1), domain)
-
-
-TABLE = dependent()
+TABLE = dependent(DOMAIN)
 
 
 def counts(records, effect, sizes=SIZES):
@@ -266,24 +259,6 @@ def test_the_noise_comes_from_the_operating_system_alone(monkeypatch):
 # ---- what touches the data
 
 
-class Watched(np.ndarray):
-    """Counts that refuse floating point: any operation of theirs with a float, or that gives one, is an error."""
-
-    def __array_ufunc__(self, ufunc, method, *inputs, **options):
-        plain = [np.asarray(each) for each in inputs]
-        if any(each.dtype.kind == "f" for each in plain):
-            raise AssertionError(f"{ufunc.__name__} mixes counts with floats")
-        result = np.asarray(getattr(ufunc, method)(*plain, **options))
-        if result.dtype.kind == "f":
-            raise AssertionError(f"{ufunc.__name__} makes floats of counts")
-        return result.view(Watched)
-
-
-class WatchedTable(Table):
-    def marginal(self, attributes):
-        return super().marginal(attributes).view(Watched)
-
-
 @pytest.fixture
 def released(monkeypatch):
     """Adding the noise ends the watch; nothing else does."""
@@ -309,16 +284,6 @@ def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
     monkeypatch.setattr(queries, "integer_form", lambda table: np.rint(table - table.mean()).astype(np.int64))
     with pytest.raises(AssertionError, match="floats"):
         staged_residuals(WatchedTable(TABLE.records, DOMAIN), 1.0, 1e-6)
-
-
-@cache
-def counted(table, names):
-    """Return the counts of `table` over `names`, cell by cell."""
-    shape = table.domain.shape(names)
-    if not (len(table) and names):
-        return np.full(shape, len(table))
-    cells = np.ravel_multi_index([table.column(name) for name in names], shape)
-    return np.bincount(cells, minlength=math.prod(shape)).reshape(shape)
 
 
 RUNS = {
@@ -463,7 +428,7 @@ def test_a_replaced_record_costs_no_more_than_stated(seeded, monkeypatch):
 def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
     """The stages alone: neither a model nor records, and answers without noise."""
     domain, read, reads = Domain({f"a{v}": size for v, size in enumerate(sizes)}), Unnoised(monkeypatch), []
-    table = dependent(60, domain=domain)
+    table = dependent(domain, 60)
     for records in (table.records, table.records[:-1]):
         draws = RoundedDraws(1, {}, None)
         weights = residual_stages.pair_weights(domain, 2)

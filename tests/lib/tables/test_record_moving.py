@@ -7,6 +7,7 @@ import pytest
 
 from lib.tables import Domain, Table, aim, moved
 from lib.tables import record_moving as moving
+from tests.lib.tables.made import dependent
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5})
 PAIRS = list(itertools.combinations(DOMAIN.attributes, 2))
@@ -17,16 +18,9 @@ def independent(n=3000, seed=0):
     return Table(np.stack([rng.integers(0, size, n) for size in DOMAIN.sizes], axis=1), DOMAIN)
 
 
-def dependent(n=3000, seed=1):
-    rng = np.random.default_rng(seed)
-    hidden = rng.integers(0, 60, n)
-    columns = [np.where(rng.random(n) < 0.7, hidden * size // 60, rng.integers(0, size, n)) for size in DOMAIN.sizes]
-    return Table(np.stack(columns, axis=1), DOMAIN)
-
-
 def targets(table=None, noise=0.0):
     """The counts of `table`, by default dependent ones, with noise that leaves the number of records as it is."""
-    table, rng, found = table or dependent(), np.random.default_rng(2), {}
+    table, rng, found = table or dependent(DOMAIN, 3000), np.random.default_rng(2), {}
     for pair in PAIRS:
         extra = rng.normal(0, 1, DOMAIN.shape(pair))
         found[pair] = table.marginal(pair) + noise * (extra - extra.mean())
@@ -77,13 +71,13 @@ def test_pairs_come_close_to_targets_that_records_can_meet():
 
 
 def test_records_that_meet_their_targets_stay_where_they_are():
-    table = dependent()
+    table = dependent(DOMAIN, 3000)
     assert np.array_equal(moved(table, targets(), rng=np.random.default_rng(5)).records, table.records)
 
 
 def test_what_no_target_asks_for_stays():
     table = independent()
-    found = moved(table, {("a", "b"): dependent().marginal(("a", "b"))}, rng=np.random.default_rng(6))
+    found = moved(table, {("a", "b"): dependent(DOMAIN, 3000).marginal(("a", "b"))}, rng=np.random.default_rng(6))
     assert np.array_equal(found.records[:, 2:], table.records[:, 2:])
     assert not np.array_equal(found.records[:, :2], table.records[:, :2])
 
@@ -129,7 +123,7 @@ def test_few_records_and_values_that_never_occur():
 
 
 def test_aims_records_come_closer_to_aims_model():
-    result = aim(dependent(), 5.0, 1e-6, rng=np.random.default_rng(12))
+    result = aim(dependent(DOMAIN, 3000), 5.0, 1e-6, rng=np.random.default_rng(12))
     wanted = {pair: result.model.marginal(pair) for pair in PAIRS}
     found = moved(result.synthetic, wanted, rng=np.random.default_rng(13))
     assert distance(found, wanted) < 0.6 * distance(result.synthetic, wanted)

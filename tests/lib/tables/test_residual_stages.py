@@ -12,19 +12,13 @@ from lib.tables import Domain, Table, residual_stages, staged_residuals
 from lib.tables.graphical_model import GraphicalModel
 from lib.tables.residual_answers import Answers, simplex_projection, targets
 from lib.tables.residual_queries import centred
+from tests.lib.tables.made import dependent
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5, "e": 1})
 PAIRS = list(itertools.combinations(DOMAIN.attributes, 2))
 
 
-def dependent(n=2000, seed=1, domain=DOMAIN):
-    rng = np.random.default_rng(seed)
-    hidden = rng.integers(0, 60, n)
-    columns = [np.where(rng.random(n) < 0.7, hidden * size // 60, rng.integers(0, size, n)) for size in domain.sizes]
-    return Table(np.stack(columns, axis=1), domain)
-
-
-TABLE = dependent()
+TABLE = dependent(DOMAIN)
 
 
 class Heard:
@@ -103,7 +97,7 @@ def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
 def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, budget, monkeypatch):
     """The stages alone: neither a model nor records. The second asks for a pair of 30,000 cells."""
     domain = Domain({f"a{v}": size for v, size in enumerate(sizes)})
-    table, heard = dependent(60, domain=domain), Heard(monkeypatch)
+    table, heard = dependent(domain, 60), Heard(monkeypatch)
     asked = []
     for records in (table.records, table.records[:-1]):
         weights = residual_stages.pair_weights(domain, 2)
