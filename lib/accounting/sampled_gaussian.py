@@ -134,7 +134,9 @@ def _rdp(variable, alpha) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded") -> float:
-    """Return an upper bound on epsilon at `delta` of `steps` steps, too large by at most 5 % or, if larger, 0.0002.
+    """Return an upper bound on epsilon at `delta` of `steps` steps.
+
+    It is too large by at most 5 % of itself or, if larger, 0.0002.
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded" (a record is added or removed) or "bounded" (a record is replaced)

@@ -196,7 +196,8 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
     attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, because n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 -
     sigma). The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2
-    + (u.v)^2) / 2. Both grow with |u_j|, so let |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
+    + (u.v)^2) / 2. f is largest where u_j and v_j have equal signs, and then grows with |u_j|. So let
+    |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
     means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s, and
     s <= 2 m e + M h, because (w_j + h) (w_j - M) <= 0. Also, M + h = 2. The maximum of f alone is d^2 M^4 / (1 -
     h^2/2), so kappa bounds all eigenvalues. As n grows, m, c and q fall, K does not grow, and (e, s) covers a smaller

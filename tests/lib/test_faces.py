@@ -1,4 +1,7 @@
-"""The public faces of the subpackages: a line of text for each name, few names, and none that only tests use."""
+"""The public faces of the subpackages: a line of text for each name, few names, and none that only tests use.
+
+The release application may have as many as its users need.
+"""
 
 import ast
 import importlib
@@ -16,7 +19,7 @@ from book._ext.reference import face, uses_of
 
 ROOT = Path(__file__).resolve().parents[2]
 FACES = sorted((ROOT / "lib").glob("*/__init__.py"))
-MOST = 160
+MOST = 150
 
 
 def silent(source: str) -> list[str]:
@@ -36,7 +39,8 @@ def test_a_name_without_a_line_is_found():
 
 
 def test_the_faces_are_few_names():
-    assert sum(len(face(path.read_text(encoding="utf-8"))) for path in FACES) <= MOST
+    count = sum(len(face(path.read_text(encoding="utf-8"))) for path in FACES if path.parent.name != "release")
+    assert count <= MOST, f"{count} names instead of {MOST}: take one off a face; its module still has it"
 
 
 # ---- who uses them
