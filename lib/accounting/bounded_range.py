@@ -4,22 +4,22 @@ AIM (miura2025, Algorithm 2) selects by the exponential mechanism, which has bou
 neighbours, the log-likelihood ratios of its outputs lie in an interval [t - epsilon, t], 0 <= t <=
 epsilon (Durfee and Rogers 2019). How much privacy cost this property saves depends on the accountant:
 
-- `bounded_range_zcdp` gives rho = epsilon^2/8 (Cesar and Rogers 2021), which adds up as zCDP.
-- "bounded range" in `compose_schedule` gives the smallest possible epsilon, up to the stated error.
-- "bounded range prv" uses `numerical.BoundedRangeLoss`, one privacy random variable for all t.
-- "pure dp" ignores the range and uses randomized response, the worst epsilon-DP mechanism.
+- `bounded_range_zcdp` gives rho = epsilon^2/8 (Cesar and Rogers 2021); the rhos of several mechanisms add up.
+- `compose_schedule` with "bounded range" gives the smallest possible epsilon, up to the stated error.
+- With "bounded range prv", it composes `numerical.BoundedRangeLoss`, one privacy random variable for all t.
+- With "pure dp", it ignores the range and composes randomized response, the worst epsilon-DP mechanism.
 
-To find the smallest epsilon, let V(x) be the maximum, over all mechanisms, of the hockey-stick divergence
-E[(1 - e^(x - L))+] of the steps still to run, with privacy loss L. Before a step with loss L, V_{before}(x) =
-E[V_{after}(x - L)]; the worst exponential mechanism attains the maximum of this mean over t. For each t this mechanism
-has only two outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1. So all mass is at the
-ends of the range of r: e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon), and e^(t-epsilon). An adversary
-who sees all earlier outputs may choose a new t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and k
-steps take k sweeps.
+To find the smallest epsilon, let L be the total privacy loss of the steps still to run, and let V(x) be the maximum of
+their hockey-stick divergence E[(1 - e^(x - L))+] over all mechanisms. Then V_{before}(x), before a step, is the maximum
+of E[V_{after}(x - l)] over the mechanisms of this step, whose loss is l. For each t the worst mechanism has only two
+outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1 under the second neighbour. So all
+mass is at the ends of the range of r: at e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon) under the first
+neighbour, and at e^(t-epsilon). An adversary who sees all earlier outputs may choose a new t at each step (Dong,
+Durfee, Rogers 2020). So t may depend on x, and k steps take k sweeps over all x.
 
-The order matters, since E max >= max E. An adversary gains most from seeing all noisy measurements first, and least
-from seeing them last. These two orders give an upper and a lower bound, respectively, for any order of measurements
-among the selections.
+The order matters, because the mean of a maximum is at least the maximum of the means. An adversary gains most from
+seeing all noisy measurements first, and least from seeing them last. These two orders give an upper and a lower bound,
+respectively, for any order of measurements among the selections.
 """
 
 from __future__ import annotations
@@ -45,14 +45,16 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
     delta : [1e-12, 1)
     exponential : one of `TREATMENTS`, which the module's docstring describes
     eps_error : (0, inf), the error of the numerical composition (of the measurements only, for "bounded range").
-        The default is 0.2 % of the epsilon by zCDP, and at least 2e-4
-    resolution : integer >= 2, the number of mesh steps in an exponential mechanism's epsilon. With "bounded range" this
-        epsilon is too large by a factor of up to 1 + 2/resolution; time grows as resolution^2 and selections^(3/2)
+        The default is 0.2 % of the epsilon by zCDP, but at least 2e-4
+    resolution : integer >= 2, for "bounded range" only: the number of mesh steps in a typical selection's epsilon.
+        Rounding to the mesh raises this epsilon by a factor of up to 1 + 2/resolution, or more if the measurements
+        dominate the cost. Time grows as resolution^2 and selections^(3/2)
 
     The true epsilon lies in [lower, upper]. For "bounded range" the true epsilon is the worst case over all mechanisms
-    with this range, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM,
+    with these ranges, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM,
     which makes choices from noisy outputs, the bounds are therefore a diagnostic and not a guarantee.
-    Raises ``ValueError`` for bad arguments, and for a schedule whose epsilon is above 500.
+    Raises ``ValueError`` for bad arguments, and for a schedule whose epsilon at delta / 1000 is above 500 by zCDP and
+    by pure DP.
 
     >>> from lib.accounting import compose_schedule
     >>> from lib.mechanisms import Exponential, Gaussian
@@ -140,8 +142,9 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
 
 def _sweeps(curve, x, mesh, count, stride, width, beyond):
     """Return the curve before `count` selections, from the `curve` after them. A selection has the loss mesh * top or
-    mesh * (top - width), for tops `stride` apart. A mechanism is no worse than one whose interval contains its own.
-    With width >= epsilon / mesh + stride, each t has a top with a wider interval: the tops bound the maximum over t.
+    mesh * (top - width), for tops `stride` apart. A mechanism is no worse than one whose interval of losses contains
+    its own. If width >= epsilon / mesh + stride, the interval of each t lies in that of a top, so the maximum over the
+    tops bounds the maximum over t.
     """
     tops = np.arange(stride, width + 1, stride)
     of_top = np.expm1(mesh * (tops - width)) / np.expm1(-mesh * width)

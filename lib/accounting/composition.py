@@ -1,12 +1,12 @@
 """The joint cost of several releases.
 
 A mechanism reports the cost of one run (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
-and bounds their joint cost; each of its methods is one bound. Theorems that need only an (epsilon, delta) of each
-mechanism are functions:
+and bounds their joint cost; each of its methods is one bound. The theorems that need only numbers are also functions:
+`gaussian` needs sigmas, and the others need an (epsilon, delta) of each mechanism.
 
 - `basic` adds up epsilons and deltas; `parallel` is for mechanisms on disjoint parts of the table.
 - `advanced` is due to Dwork, Rothblum, Vadhan 2010.
-- `optimal` is the best bound possible from the mechanisms' (epsilon, delta) (Kairouz, Oh, Viswanath 2015).
+- `optimal` is the best bound possible if all mechanisms have the same (epsilon, delta) (Kairouz, Oh, Viswanath 2015).
 - `gaussian` is exact: Gaussian mechanisms together are one Gaussian mechanism (Dong, Roth, Su 2022).
 """
 
@@ -37,7 +37,7 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
     """Return the summed epsilons and deltas of any mechanisms, which may be chosen adaptively.
 
     epsilons : [0, inf); deltas : [0, 1], shape (k,) or one for all
-    Coq checks this for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
+    Coq checks this composition for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
     Source: Dwork, Kenthapadi, McSherry, Mironov, Naor 2006.
     """
     epsilons, deltas = _pairs(epsilons, deltas)
@@ -51,9 +51,9 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
     neighbours : "unbounded" or "bounded"
 
     Under unbounded neighbours the result is the largest cost, because an added or removed record is in one part only
-    (McSherry 2009, Theorem 4). Under bounded neighbours the result has twice the largest epsilon. A replaced record
-    that stays in its part counts as two changes there, with a delta of (1 + e^epsilon) delta. A record that moves
-    changes two parts, whose deltas add up.
+    (McSherry 2009, Theorem 4). Under bounded neighbours the result has twice the largest epsilon and the larger delta
+    of two cases. A replaced record that stays in its part counts as two changes there, which cost a delta of
+    (1 + e^epsilon) delta. A record that moves changes two parts, whose deltas add up.
 
     >>> from lib.accounting.composition import parallel
     >>> parallel([0.5, 1.0])
@@ -143,10 +143,10 @@ class Accountant:
     delta : (0, 1)
 
     Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
-    mechanisms' pure epsilons. If one of these is infinite, the methods use each run's epsilon at a part of `delta`.
-    `basic` divides `delta` equally; `advanced` and `optimal` use the best of many divisions. The theorems behind
-    `advanced` and `optimal` are about equal mechanisms, so each mechanism is assumed to cost as much as the most
-    expensive one.
+    mechanisms' pure epsilons. If a mechanism's pure epsilon is infinite, `basic` divides `delta` equally among the runs
+    of such mechanisms and uses their epsilons at this part. `advanced` and `optimal` then use the epsilon of every run
+    at a part of `delta`, the best of many parts that are tried. The theorems behind `advanced` and `optimal` are about
+    equal mechanisms, so each mechanism is assumed to cost as much as the most expensive one.
 
     >>> from lib.accounting import Accountant
     >>> from lib.mechanisms import Laplace

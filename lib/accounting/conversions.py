@@ -64,7 +64,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders, which
         broadcast. Pass a single curve as ``[curve]``
     counts : K integers >= 0, the number of times that each mechanism runs. The default is 1
-    Coq checks this for finitely many outcomes, except for rounding: `two_rounds` in proofs/.
+    Coq checks the sum for two mechanisms with finitely many outcomes, except for rounding: `two_rounds` in proofs/.
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
 
     >>> from lib.accounting import compose_rdp
@@ -90,9 +90,10 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
     - "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``.
     - "canonne2020", never larger, is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``.
 
-    Negative epsilons become 0, because (negative, delta) implies (0, delta); `alpha` is the minimizer before clipping.
-    If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
-    Coq checks this for finitely many outcomes, except for rounding: `renyi_eps` and `renyi_eps_mironov` in proofs/.
+    A negative epsilon becomes 0, because it implies (0, delta)-DP; `alpha` is the order of the smallest epsilon before
+    this change. If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
+    Coq checks both conversions for finitely many outcomes, except for rounding: `renyi_eps` and `renyi_eps_mironov` in
+    proofs/.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_dp
@@ -115,7 +116,7 @@ def rdp_to_delta(
 
     alpha, epsilon_rdp : the curve, as for `rdp_to_dp`; epsilon : [0, inf), any shape
     The delta is at most 1. If the curve is infinite everywhere, delta is 1 and alpha is NaN.
-    Coq checks this for finitely many outcomes, except for rounding: `renyi_delta` in proofs/.
+    Coq checks "canonne2020" for finitely many outcomes, except for rounding: `renyi_delta` in proofs/.
 
     >>> import numpy as np
     >>> from lib.accounting import rdp_to_delta
@@ -135,7 +136,7 @@ def rdp_to_delta(
 def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
     """Return epsilon^2 / 2, the rho of every epsilon-DP mechanism, for each `epsilon` in [0, inf).
 
-    Coq checks this for finitely many outcomes, except for rounding: `pure_dp_zcdp` in proofs/.
+    Coq checks this rho for finitely many outcomes, except for rounding: `pure_dp_zcdp` in proofs/.
     Source: Bun and Steinke 2016, Proposition 1.4.
 
     >>> from lib.accounting import pure_dp_to_zcdp
@@ -148,7 +149,7 @@ def pure_dp_to_zcdp(epsilon: ArrayLike) -> Numbers:
 def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
     """Return epsilon^2/8, the rho of every mechanism of bounded range epsilon, for each `epsilon` in [0, inf).
 
-    Coq checks this for finitely many outcomes, except for rounding: `bounded_range_zcdp` in proofs/.
+    Coq checks this rho for finitely many outcomes, except for rounding: `bounded_range_zcdp` in proofs/.
     Source: Cesar and Rogers 2021; Rogers and Steinke 2021; miura2025, Definition 2.6.
 
     >>> from lib.accounting import bounded_range_zcdp
@@ -163,10 +164,11 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
     """Return the epsilon for which rho-zCDP implies (epsilon, delta)-DP, optimized over all real orders > 1.
 
     rho : [0, inf); delta : (0, 1); they broadcast
-    conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon), or "mironov2017", the closed form
-        ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3); a negative epsilon becomes 0
+    conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon, where a negative epsilon becomes 0), or
+        "mironov2017", the closed form ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3)
 
-    Coq checks this for finitely many outcomes, except for rounding: `zcdp_eps`, `aim_budget` and `aim_budget_sharp` in proofs/.
+    Coq checks the closed form and, for rounds chosen adaptively as in AIM, both conversions, for finitely many outcomes
+    and except for rounding: `zcdp_eps`, `aim_budget` and `aim_budget_sharp` in proofs/.
 
     >>> from lib.accounting import zcdp_to_dp
     >>> print(round(zcdp_to_dp(0.02, 1e-6), 4), round(zcdp_to_dp(0.02, 1e-6, "mironov2017"), 4))

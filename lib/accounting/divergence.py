@@ -81,12 +81,14 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
 
     t : array_like in (-1, inf), the relative difference of the variances; alpha : in [1, inf]; they broadcast
 
-    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) is >= 0 and grows on both sides of 0. Its limit
-    is log(1 + t) - t / (1 + t) at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha t <= -1
-    (after rounding), and for alpha = inf where t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is -phi(-s)
-    - phi((alpha - 1) s) / (alpha - 1). Both terms are >= 0, so nothing cancels. The relative error is a few roundings,
-    times 1 / (1 + alpha t) near the edge of the region, where rounding `t` has an equally large effect.
-    Coq checks this sign and growth except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in proofs/.
+    psi_alpha(t) = [alpha log(1 + t) - log(1 + alpha t)] / (alpha - 1) is >= 0 and grows with |t| on both sides of 0.
+    Its limit is log(1 + t) - t / (1 + t) at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha
+    t <= -1 (after rounding), and for alpha = inf where t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is
+    the sum of -phi(-s) and -phi((alpha - 1) s) / (alpha - 1). Both terms are >= 0, so nothing cancels. The relative
+    error is that of a few roundings, times 1 / (1 + alpha t) near the edge of the region, where rounding `t` has an
+    equally large effect.
+    Coq checks the sign and the growth, except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in
+    proofs/.
     """
     t = checks.real("t", t, "(-1, inf)")
     alpha = checks.real("alpha", alpha, "[1, inf]")
@@ -200,11 +202,12 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
     alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p_1(x)/p_2(x))
 
     The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it
-    is finite only where cov2 - cov1 is positive semidefinite and the means differ within its range. In the normal form
-    of `gaussian_pair` the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha t_i) + psi_alpha(t_i)] / 2. If
-    rounding in the whitening leaves open whether a t_i is at the edge alpha t_i = -1, the result is ``inf``. At alpha =
-    inf the edge is t_i = 0 (equal variances); such t_i and their m_i count as zero. Raises ``ValueError`` like
-    `gaussian_pair`.
+    is finite only where cov2 - cov1 is positive semidefinite and mean2 - mean1 lies in the range of this matrix. In the
+    normal form of `gaussian_pair` the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha
+    t_i) + psi_alpha(t_i)] / 2. If rounding in the whitening leaves open whether a t_i is at the edge alpha t_i = -1,
+    the result is ``inf``. At alpha = inf the edge is t_i = 0 (equal variances); there, each t_i or m_i that is 0 up to
+    rounding counts as 0.
+    Raises ``ValueError`` like `gaussian_pair`.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
 
     >>> import numpy as np
@@ -266,9 +269,9 @@ def _renyi_discrete(p, q, alpha):
 
 
 def _excess(log_p, log_q, alpha):
-    """Return the integrand q f(p / q) >= 0 whose integral is E_P[(p/q)^(alpha - 1)] - 1, or KL at 1. f(u) = u^alpha - 1
-    - alpha (u - 1), and u log u - u + 1 at alpha = 1. Subtracting the tangent does not change the integral, and the
-    rest is of the size of a small divergence itself."""
+    """Return the integrand q f(p / q) >= 0 whose integral is E_P[(p/q)^(alpha - 1)] - 1, or the KL-divergence at alpha
+    = 1. Here f(u) is u^alpha - 1 - alpha (u - 1), or u log u - u + 1 at alpha = 1. The tangent at u = 1 is subtracted
+    because its integral is 0. The rest is as small as a small divergence itself."""
     no_p = log_p == -np.inf
     neither = no_p & (log_q == -np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -299,11 +302,11 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
     support : (low, high), possibly infinite
     points : places inside the support at which the densities have kinks, jumps or narrow peaks
 
-    The error is the quadrature's own estimate, which is not a proof. The result is (inf, inf) if the integrand
-    overflows because the divergence is infinite or too large. A logarithmically diverging integral may look finite.
-    Raises ``ValueError`` for alpha or points out of range, or a density whose integral differs from 1 by more than 1e-6
-    (if the quadrature missed a peak, name the peak in `points`), and ``ArithmeticError`` if the quadrature does not
-    converge.
+    The error is the quadrature's own estimate, not a proven bound. The result is (inf, inf) if the integrand overflows
+    because the divergence is infinite or too large. A logarithmically diverging integral may be taken for a finite one.
+    Raises ``ValueError`` if alpha or a point is out of range, or if the integral of a density differs from 1 by more
+    than 1e-6. (If the quadrature missed a peak, name the peak in `points`.) Raises ``ArithmeticError`` if the
+    quadrature does not converge.
 
     >>> import numpy as np
     >>> from lib.accounting import renyi

@@ -1,7 +1,7 @@
 """The exact curve of all pairs (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
 Conventions are as in `conversions`; mu = sensitivity / sigma is in [1e-150, 1e150]. Deltas, epsilons and the smallest
-sigma are raised by three times the largest rounding error that we saw (`_raised_log_delta`).
+sigma are raised by a margin of about three times the largest rounding error that we saw (`_raised_log_delta`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
 def _gaussian_log_delta(epsilon, mu):
     """Return the logarithm of Phi(-t0) - e^epsilon Phi(-t1), where t0, t1 = epsilon/mu -+ mu/2. With the Mills ratio
     R(t) = Phi(-t)/phi(t), the second term is phi(t0) R(t1). For small mu the two terms agree in most digits, and
-    phi(t0) times the integral of -R' = 1 - t R(t) from t0 to t1 is used instead (Gauss-Legendre: R is entire)."""
+    delta is computed as phi(t0) times the integral of -R' = 1 - t R(t) from t0 to t1, by Gauss-Legendre quadrature,
+    because R is entire."""
     with np.errstate(over="ignore"):
         middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
     t0, t1 = middle - mu / 2, middle + mu / 2
@@ -98,7 +99,7 @@ def gaussian_sigma(
 
     epsilon : [0, 1e150]; delta : (0, 1); sensitivity : in L2, (0, inf); they broadcast
     calibration : "balle2018" gives the smallest possible sigma (the inverse of `gaussian_epsilon`). "zcdp" gives a
-        larger sigma, from ``rho = dp_to_zcdp(epsilon, delta)``; rho adds up under composition
+        larger sigma, from ``rho = dp_to_zcdp(epsilon, delta)``; this rho adds up under composition
 
     >>> from lib.accounting import gaussian_sigma
     >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))

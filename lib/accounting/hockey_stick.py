@@ -1,17 +1,17 @@
 """The hockey-stick divergence of two Gaussians, numerically and with an error bound.
 
 Let L = log(dP/dQ). Then delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[max(0, 1 - e^(eps - L))] is the smallest delta for
-which the pair P, Q is (eps, delta)-indistinguishable.
+which P(S) <= e^eps Q(S) + delta for all events S.
 
-The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), analytic in a strip lo < Re z < hi around [-1, 0]. The
-two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)), so on any line Re z = r with 0 < r < hi
+The integral. Let K(z) = log E_P[e^(zL)] = z D_{1+z}(P||Q), which is analytic in a strip lo < Re z < hi around [-1, 0].
+The two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)). So on any line Re z = r with 0 < r < hi we have
 
     delta(eps) = 1/(2 pi) ∫ F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
 On the other side of the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
-for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest (`_choose_line`), which
-belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is the saddle-point
-accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
+for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest saddle point
+(`_choose_line`), which belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This
+is the saddle-point accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
 The trapezoid rule with step h has three errors, all bounded and reported:
 - Aliasing. By Poisson's summation formula (Abate and Whitt, Queueing Systems 10, 1992) the infinite sum is exactly
@@ -21,7 +21,7 @@ The trapezoid rule with step h has three errors, all bounded and reported:
   r' is on their side of r; r' = 0 gives the trivial bound delta <= 1.
 - Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and |z (1 + z)| >= u^2, so the omitted
   part is at most |exp(K(r + iU) - r eps)| / (pi U).
-- Rounding, to first order, of every exponent and of the whitening of the Gaussians.
+- Rounding. The bound covers, to first order, the rounding of every exponent and of the whitening of the Gaussians.
 """
 
 from __future__ import annotations
@@ -55,11 +55,13 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, with the same errors
     epsilon : array_like of real numbers, any shape. Negative numbers are permitted, and 0 gives the total variation
+        distance
     count : integer in [1, 1e15], the number of independent draws that are seen
     tolerance : in (0, 0.1], the proportion of the integral that may be left out; `error` includes it
 
-    `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level except where K(z) grows slowly: few
-    coordinates and few draws with different variances can leave a relative error of about 1e-8 with 2^20 nodes.
+    `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level unless exp(K(z)) falls slowly along the
+    line: if few coordinates differ in variance and few draws are seen, 2^20 nodes can leave a relative error of about
+    1e-8.
 
     >>> import numpy as np
     >>> from lib.accounting import hockey_stick_gaussian
@@ -104,7 +106,7 @@ def hockey_stick_pair(
 
 
 class _Loss(NamedTuple):
-    """The loss of `draws` draws of sum_i L_i: with s = t / (1 + t) and b = m^2 / (1 + t),
+    """The privacy loss of `draws` draws, a sum over coordinates i. With s = t / (1 + t) and b = m^2 / (1 + t),
 
         K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
 
@@ -140,7 +142,7 @@ class _Loss(NamedTuple):
         )
 
     def curve(self, x):
-        """Return phi(x) or, in the wide coordinates (last axis), log1p(x); complex as well."""
+        """Return phi(x) or, in the wide coordinates (last axis), log1p(x), for real or complex x."""
         out = np.empty_like(x)
         out[..., self.wide] = scipy.special.log1p(x[..., self.wide])
         out[..., ~self.wide] = log1pmx(x[..., ~self.wide])
@@ -148,7 +150,7 @@ class _Loss(NamedTuple):
 
 
 def _largest_loss(pair: GaussianPair, count: float):
-    """Return sup L and a margin for its rounding; (inf, 0) where the loss is unbounded."""
+    """Return sup L and a margin for its rounding, or (inf, 0) if the loss is unbounded."""
     m, t, m_error, t_error = pair
     zero = (np.abs(t) <= t_error) & (np.abs(m) <= m_error)
     m, t, m_error, t_error = (part[~zero] for part in pair)
@@ -160,10 +162,10 @@ def _largest_loss(pair: GaussianPair, count: float):
 
 
 def _log_moment(loss: _Loss, z):
-    """Return K(z), the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|. With w = 1 + z s the Gaussian
-    factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2. Only Re(1/w) =
-    (1 + r s) / |w|^2 moves the real part of this quotient (for s = 0, -u^2 does). The real part of w stays positive, so
-    principal logarithms are the right branch."""
+    """Return K(z) in the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|. Proof: with w = 1 + z s the
+    Gaussian factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2. The real
+    part of this quotient depends on u only by Re(1/w) = (1 + r s) / |w|^2 (for s = 0, by -u^2). The real part of w
+    stays positive, so principal logarithms are the right branch."""
     z = np.asarray(z)[..., np.newaxis]
     s, b = loss.s, loss.b
     terms = b * z * (1 + z) / (1 + z * s) + z * loss.slope - loss.curve(z * s)
@@ -171,7 +173,7 @@ def _log_moment(loss: _Loss, z):
 
 
 def _exponent_error(loss: _Loss, z, x):
-    """Return a first-order bound on the error of the computed K(z) - z x, the shape of `z`."""
+    """Return a first-order bound on the error of the computed K(z) - z x, in the shape of `z`."""
     size_z = np.abs(z)
     linear = 4 * _EPS * np.abs(x) * size_z
     z, size_z = z[..., np.newaxis], size_z[..., np.newaxis]
@@ -186,7 +188,11 @@ def _exponent_error(loss: _Loss, z, x):
 
 
 class _Line(NamedTuple):
-    """Re z = r in the strip (low, high); log|F(0)|, its second derivative in r, and delta minus the integral."""
+    """The line Re z = r in the strip (low, high), which has a pole at one end or both.
+
+    `height` is log|F(0)|, `curvature` is the second derivative of `height` in r, and `residue` is delta minus the
+    integral.
+    """
 
     r: float
     low: float
@@ -197,7 +203,7 @@ class _Line(NamedTuple):
 
 
 def _choose_line(loss: _Loss, x: float) -> _Line:
-    """Return the lowest of the saddle points of the strips Re z < -1 (for x < 0), (-1, 0) and > 0."""
+    """Return the line through the lowest saddle point of the strips Re z < -1 (if x < 0), (-1, 0) and Re z > 0."""
     least, largest = loss.s.min(), loss.s.max()  # K needs 1 + z s > 0
     high = -1 / least if least < 0 else np.inf
     low = -1 / largest if largest > 0 else -np.inf
@@ -240,7 +246,8 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
 
 def _chernoff(loss: _Loss, line: _Line, x):
     """Return Chernoff's bound on both sides of the line: log C(r') exp(K(r') - r' x), and |r - r'|. Both are arrays
-    (side, candidate). The poles belong to their strips, but the ends of the domain of K do not."""
+    (side, candidate). The candidates r' include the poles at the ends of the strip, but not the ends of the domain of
+    K."""
     steps = 2.0 ** np.arange(-4, 16.5, 0.5) / np.sqrt(line.curvature)
     sides = []
     for end, sign in ((line.low, -1), (line.high, 1)):

@@ -46,20 +46,20 @@ class EpsilonBounds(NamedTuple):
 class PrivacyLossVariable(ABC):
     """A privacy random variable for `prv_compose`: the privacy loss of a mechanism's worst neighbours.
 
-    Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval
-    (low, high], exact for the grid's ends. Subclasses may compute `masses(edges)`, `rdp(alpha)`, `rho` and `largest`
-    more sharply, but never below the true value.
+    Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval (low,
+    high], which must be exact if low and high are the ends of the grid. Subclasses may override `masses(edges)` by a
+    more accurate formula, and `rdp(alpha)`, `rho` and `largest` by sharper bounds.
     """
 
     size: float  # (0, inf): epsilon of pure DP, sensitivity / scale or sensitivity / sigma; size^2 / 2 is a rho
 
     def rdp(self, alpha: float) -> float:
-        """Return an RDP cost at `alpha` in (1, inf); unless overridden, it holds for every pure-DP mechanism."""
+        """Return an RDP cost at `alpha` in (1, inf); unless overridden, it is that of pure DP with epsilon `size`."""
         return min(self.size, float(raised(alpha * self.rho)))
 
     @property
     def rho(self) -> float:
-        """Return a zCDP cost; unless overridden, it holds for every pure-DP mechanism."""
+        """Return a zCDP cost; unless overridden, it is that of pure DP with epsilon `size`."""
         return float(pure_dp_to_zcdp(self.size))
 
     @property
@@ -118,7 +118,7 @@ class LaplaceLoss(PrivacyLossVariable):
 
 
 class BoundedRangeLoss(PrivacyLossVariable):
-    """A loss that dominates every mechanism of range `size`: a density proportional to e^(t/2) from -size to size.
+    """A loss that dominates all mechanisms of range `size`: a density proportional to e^(t/2) from -size to size.
 
     For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
     (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The maximum

@@ -32,7 +32,8 @@ MOST_SHIFT = "[1, 1e6]"  # range of the shifts whose losses are enumerated
 class DiscreteLoss(PrivacyLossVariable):
     """A law of the privacy loss: increasing `losses` and `log_mass`, the logarithms of their masses, both (n,).
 
-    `size` is the largest loss or, with `gaussian_rdp`, sensitivity / sigma; the RDP epsilon is then <= alpha size^2/2.
+    `size` is the largest loss. With `gaussian_rdp`, `size` is sensitivity / sigma, and the RDP epsilon is at most alpha
+    size^2/2.
     """
 
     losses: np.ndarray
@@ -52,11 +53,11 @@ class DiscreteLoss(PrivacyLossVariable):
 
     @property
     def mass(self) -> np.ndarray:
-        """Return the probability of each loss under the first of the neighbours, shape (n,)."""
+        """Return the probability of each loss under the first neighbour, shape (n,)."""
         return np.exp(self.log_mass)
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at each `epsilon` in [0, inf), rounded up; small deltas are also accurate."""
+        """Return the smallest delta at each `epsilon` in [0, inf), rounded up, and accurate even where it is tiny."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
@@ -66,7 +67,7 @@ class DiscreteLoss(PrivacyLossVariable):
         """Return the smallest epsilon at each `delta` in [0, 1), rounded up.
 
         The method inverts `delta`, which is linear in e^epsilon between losses. The result is 0 where (0, delta)-DP
-        already holds. For a delta below 1e-290 the result is the largest loss, or inf for a Gaussian.
+        already holds. For a delta below 1e-290 the result is the largest loss, or inf with `gaussian_rdp`.
         """
         delta = checks.real("delta", delta, "[0, 1)")
         return plain(np.reshape([self._epsilon(target) for target in delta.flat], delta.shape))
@@ -109,12 +110,12 @@ class DiscreteLoss(PrivacyLossVariable):
         return float(raised(excess, self._error))
 
     def rdp(self, alpha: float) -> float:
-        """Return an RDP epsilon at one order `alpha` in (1, inf), exact except for a Gaussian."""
+        """Return an RDP epsilon at one order `alpha` in (1, inf), exact unless `gaussian_rdp` is set."""
         alpha = number("alpha", alpha, "(1, inf)")
         return alpha * self.size**2 / 2 if self.gaussian_rdp else self._renyi(alpha - 1)
 
     def cdf(self, t: Numbers) -> Numbers:
-        """Return the probability, under the first of the neighbours, that the loss is at most each entry of `t`."""
+        """Return the probability, under the first neighbour, that the loss is at most each entry of `t`."""
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
@@ -161,7 +162,10 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Return the loss between discrete Gaussians at 0 and at an integer `shift` in [1, 1e6]; sigma in [1e-150 shift, 1e4]."""
+    """Return the loss between discrete Gaussians around 0 and around `shift`.
+
+    sigma : [1e-150 shift, 1e4]; shift : integer in [1, 1e6]
+    """
     shift = whole("shift", shift, MOST_SHIFT)
     sigma = number("sigma", sigma, f"[{1e-150 * shift!r}, inf)")  # losses are finite
     if sigma > WIDEST_SIGMA:
@@ -175,7 +179,10 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def repeated_response(epsilon: float, count: int) -> DiscreteLoss:
-    """Return the loss of `count` >= 1 binary randomized responses, the worst epsilon-DP case; epsilon in (0, 1e150]."""
+    """Return the loss of `count` >= 1 binary randomized responses, the worst case of `count` epsilon-DP mechanisms.
+
+    epsilon : (0, 1e150]
+    """
     epsilon, count = number("epsilon", epsilon, "(0, 1e150]"), whole("count", count, "[1, inf)")
     truths = np.arange(count + 1)
     log_mass = scipy.stats.binom.logpmf(truths, count, 1 / (1 + np.exp(-epsilon)))

@@ -1,16 +1,17 @@
 """The sampled Gaussian mechanism, repeated: normal noise on a sum of records, each drawn with probability q.
 
-A step of DP-SGD (`networks.dp_sgd`) draws records by Poisson sampling. The step publishes the sum of their changes,
-each clipped to L2 norm C, plus normal noise of standard deviation sigma C. Neighbours are "unbounded" if a record is
-added or removed and "bounded" if one is replaced. The values of q, C, sigma and the step count must be public.
+A step of DP-SGD (`networks.dp_sgd`) draws records by Poisson sampling. The step publishes the sum of these records'
+changes to the parameters, each clipped to L2 norm C, plus normal noise of standard deviation sigma C. Neighbours are
+"unbounded" if a record is added or removed and "bounded" if one is replaced. The values of q, C, sigma and the step
+count must be public.
 
-Let N(m) be the normal law with the mean m and the standard deviation sigma, in units of C. Along the worst change, the
-sum has the following laws with and without a record:
+Let N(m) be the normal law with the mean m and the standard deviation sigma, in units of C. In the worst case a record's
+change has norm C. In the direction of this change, the sum has the following laws with and without the record:
 
     P = (1 - q) N(0) + q N(1)    and    N(0).
 
-These laws dominate all others (Zhu, Dong, Wang 2022): (P, N(0)) if a record is removed, (N(0), P) if one is added. If
-a record is replaced, the dominating laws are P and
+The pair (P, N(0)) dominates all others if a record is removed, and (N(0), P) does if one is added (Zhu, Dong, Wang
+2022). If a record is replaced, the dominating pair consists of P and
 
     P' = (1 - q) N(0) + q N(-1).
 
@@ -97,7 +98,7 @@ class SampledGaussian(PrivacyLossVariable):
         return self._under_first(GaussianLoss.standard_masses, self.place(edges))
 
     def _under_first(self, normal, x):
-        """Return the function `normal` of the first of the two laws, a mixture of normal laws, at x."""
+        """Return `normal`, such as a distribution function, for the first of the two laws (a mixture) at x."""
         moved = x - _MEANS[self.direction][0]
         return (1 - self.q) * normal(x / self.sigma) + self.q * normal(moved / self.sigma)
 
@@ -141,9 +142,9 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded" (a record is added or removed) or "bounded" (a record is replaced)
 
-    If the grid cannot be finer, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03 or,
-    if larger, a twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no grid
-    suffices.
+    If a finer grid is impossible, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03
+    or, if larger, a twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no
+    grid suffices.
 
     >>> from lib.accounting.sampled_gaussian import epsilon
     >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))
@@ -176,7 +177,7 @@ def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, 
 def rdp_epsilon(
     noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded"
 ) -> float:
-    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the smallest over `ORDERS`.
+    """Return the epsilon at `delta` in (0, 1) of `steps` steps by Rényi DP, the smallest over the orders in `ORDERS`.
 
     The function is fast, but its result is seldom as small as that of `epsilon`.
     sampling : q in [1e-6, 1); other arguments as for `epsilon`
@@ -200,7 +201,7 @@ def _checked(noise_multiplier: float, sampling: float, neighbours: str) -> tuple
 def noise_multiplier(
     epsilon_wanted: float, delta: float, sampling: float, steps: int, neighbours: str = "unbounded"
 ) -> float:
-    """Return the smallest sigma, to within 0.3 % and at least 0.1, for which `epsilon` gives at most `epsilon_wanted`.
+    """Return the smallest sigma >= 0.1, to within 0.3 %, for which `epsilon` is at most `epsilon_wanted`.
 
     epsilon_wanted : [0.001, inf); delta : [1e-12, 1); sampling : q in [1e-6, 1]; steps : integer >= 1
     neighbours : as for `epsilon`

@@ -347,7 +347,7 @@ def test_a_box_names_what_is_checked_of_it_unless_it_does_so_itself():
     assert [link["reftarget"] for link in doctree.findall(page.pending_xref)] == [page.label(theorem.statement)] * 2
 
 
-SAID = re.compile(r"Coq checks this(?:,? [^:`]+)?: ((?:`\w+`(?:, | and )?)+) in proofs/\.")
+SAID = re.compile(r"Coq checks [^:`.]+:\s+((?:`\w+`(?:,\s+|\s+and\s+)?)+)\s+in\s+proofs/\.")
 
 
 def test_what_lib_does_names_the_theorem_that_is_checked_of_it():
