@@ -131,7 +131,8 @@ def epsilon_lower_bound_of_categories(
 def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95) -> Audit:
     """Return a lower bound on epsilon, as an `Audit`, from scores of outputs under two neighbouring inputs.
 
-    first, second : scores (trials,) of independent outputs under the two inputs; likelihood ratios are sharpest
+    first, second : scores (trials,) of independent outputs under the two inputs; likelihood ratios give the sharpest
+        bound
     delta : [0, 1); confidence : (0, 1); the error is divided equally between the two inputs
 
     The first half of the scores chooses the event, a threshold and a direction; the second half tests this event.

@@ -9,7 +9,8 @@ from a large range that is used in another way, such as a hash seed, is one of `
 
 The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53).
 A protocol that is private for every seed passes. A protocol that needs a uniform seed would be accused wrongly, and a
-leak that only other seeds show is missed. Probabilistic model checkers do the same (J. Katoen, LICS 2016).
+leak that only other seeds show is missed. Probabilistic model checkers explore programs in the same way (J. Katoen,
+LICS 2016).
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def _seeds(seeds) -> tuple:
 
 
 class _Walk:
-    """A depth-first walk through all outcomes: `choose` gives the next one, `again` returns whether a run remains."""
+    """A depth-first walk through all outcomes: `choose` gives an outcome, and `again` tells whether a run is left."""
 
     def __init__(self, seeds):
         self.seeds, self._runs = seeds, 0
@@ -279,7 +280,7 @@ class _Enumerated(np.random.Generator):
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        """Return draws known only by their range or, for small ranges, numbers; the arguments are those of numpy."""
+        """Return draws known only by their range, or numbers for small ranges; arguments are those of numpy's method."""
         low, high = (0, low) if high is None else (low, high)
         shape = np.broadcast_shapes(np.shape(low), np.shape(high)) if size is None else size
         shape = tuple(np.atleast_1d(shape).astype(int).tolist())

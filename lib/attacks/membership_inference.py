@@ -3,7 +3,7 @@
 In the game, a pool of n records is split at random, and the model is trained on one half. The attacker sees the model
 and the pool, and gives each record a score, which is high if the record seems to be a member. There are two scores:
 
-- the loss (Yeom et al. 2018): log p of the record's label
+- the loss, with its sign changed (Yeom et al. 2018): log p of the record's label
 - `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is,
   compared with shadow models trained on halves of the pool without the record
 
@@ -47,7 +47,7 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
     shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model saw each record
 
     The unit is a standard deviation shared by all records. Each record needs a model that was trained without it, and
-    at least one record needs two of these models.
+    at least one record needs two such models.
     """
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
@@ -111,9 +111,8 @@ class Attack:
     def tpr(self, fpr: float) -> tuple[float, float, float]:
         """Return (rate, low, high): the true positive rate at a false positive rate of at most `fpr` in [0, 1].
 
-        The threshold is the smallest one that is reached by at most the proportion `fpr` of the sampled non-members.
-        The interval is Clopper and Pearson's with confidence 0.95 for this threshold, without the threshold's
-        randomness.
+        The threshold is the smallest one that at most the proportion `fpr` of the sampled non-members exceed. The
+        interval is Clopper and Pearson's with confidence 0.95; it treats the threshold as fixed.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
         falling = np.sort(self.scores[~self.members])[::-1]
@@ -127,7 +126,8 @@ class Attack:
     def advantage(self, *, rng: np.random.Generator, level: float = 0.95) -> tuple[float, float, float]:
         """Return (advantage, low, high): TPR - FPR on half of the records, at the best threshold on the other half.
 
-        level : confidence, in (0, 1), of Clopper and Pearson's interval for both rates, each with half of the error
+        level : confidence of the interval, in (0, 1). Its ends combine Clopper and Pearson's intervals for the two
+            rates, each with half of the error
         """
         level = checks.number("level", level, "(0, 1)")
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
@@ -159,7 +159,7 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     features : array (n, d), n >= 8; labels : (n,); shadows : integer >= 4
 
     Target and shadow models are trained on halves of the records. The two shadow models of a pair are trained on
-    complementary halves, so that half of the shadow models use each record. All scores are for the same target.
+    complementary halves, so that about half of the shadow models use each record. All scores are for the same target.
 
     >>> import numpy as np
     >>> from lib.attacks.membership_inference import play
@@ -225,8 +225,9 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
     prior : the probability before the model is seen, in [0, 1], any shape; epsilon : [0, inf]
 
     The odds grow by at most a factor e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound
-    b, but on average over all models by at most (1 - b) delta. The reason is that, at worst, the model reveals
-    everything with probability delta and is epsilon-DP otherwise (Kairouz, Oh, Viswanath 2015, Theorem 2.1).
+    b, but the excess averages at most (1 - b) delta over all models that training may give. The reason is that, at
+    worst, the model reveals everything with probability delta and is epsilon-DP otherwise (Kairouz, Oh, Viswanath 2015,
+    Theorem 2.1).
 
     >>> from lib.attacks.membership_inference import posterior_bound
     >>> print(round(posterior_bound(0.1, epsilon=1.0), 4))

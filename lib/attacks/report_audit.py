@@ -4,18 +4,19 @@
 as a seed. Here the score is learned from the reports.
 
 The features of a report are boolean:
-- for integers: every bit of every number, whether the numbers of ones are odd, and how many bits are ones
+- for integers: every bit of every number, whether the number of ones is odd (in each and in all), and how many bits are
+  ones in all
 - for real numbers: which quantiles they exceed, which number is the largest, the last 16 bits of each, and whether each
-  is a multiple of 2^-53, as all sums with a term 1 are
-- for both: which values the report supports, and which pairs of its supports and ends differ; the ends are the lowest
-  two bits and the highest bit of each integer, and the sign of each real number
+  is a multiple of 2^-53, as is every floating-point sum of 1 and another number
+- for both kinds: which values the report supports, and which pairs of its supports and ends differ; the ends are the
+  lowest two bits and the highest bit of each integer, and the sign of each real number
 
 The score for one value against another is that of Bernoulli naive Bayes over the features whose frequency under a value
 differs from their overall frequency by more than `_TELLING` standard errors.
 
 The bound needs three groups of reports. A quarter of them trains the score. A quarter chooses two values and the event
-"the score exceeds c". The other half tests only this event. So there is only one test, at the full confidence, for any
-number of values and events examined. (Jagielski et al. 2020 choose and test events in this way.)
+"the score exceeds c". The other half tests only this event. So there is only one test, at the full confidence, however
+many values and events were examined. (Jagielski et al. 2020 choose and test events in this way.)
 """
 
 from __future__ import annotations
@@ -62,7 +63,10 @@ class Examination:
     draws: tuple
 
     def caught_by(self, epsilon: float) -> tuple[str, ...]:
-        """Return which of "law", "together", "runs" and "draws" refute the claim of `epsilon`, in [0, inf)."""
+        """Return the names of the findings that speak against the claim of `epsilon`, in [0, inf).
+
+        "law", "together" and "runs" refute the claim. "draws", if it is not empty, is a reason to doubt the claim.
+        """
         found = {name: getattr(self, name) for name in ("law", "together", "runs")}
         caught = [name for name, one in found.items() if one is not None and one.refutes(epsilon)]
         return (*caught, "draws") if self.draws else tuple(caught)
@@ -139,7 +143,8 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
     trials : integer >= 1, number of seeds; for each, one user reports every value in turn, with a new generator
 
     A shared generator, or a clock, would distinguish these values. An honest sampler may draw more for some outcomes,
-    so the values are a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the law.
+    so the values are a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the joint law
+    of the report and the number of draws.
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()

@@ -8,7 +8,8 @@ an epsilon-differentially private report. All oracles have the same interface:
     oracle.estimate(counts, n), oracle.variance(f, n), oracle.interval(counts, n)
     oracle.simulate(true_counts, rng=rng)           # support counts from their law, for large studies
 
-`protocol` contains their common base. Estimates are raw; `base_cut` and `norm_sub` turn them into a distribution.
+`protocol` contains their common base. Estimates are raw: `base_cut` sets insignificant estimates to 0, and `norm_sub`
+turns estimates into a distribution.
 """
 
 from .communication import report_bits  # how many bits a report takes

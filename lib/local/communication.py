@@ -18,8 +18,9 @@ from .unary_encoding import UnaryEncoding
 def report_bits(oracle: FrequencyOracle) -> float:
     """Return the number of bits of an uncompressed report of `oracle`: log2 of the number of reports that it may send.
 
-    GRR needs log2 k bits. SUE, OUE and THE need k. BLH and OLH need 128 + log2 g, since the user draws the hash
-    function. SHE needs 64 k. SS needs log2 of the number of sets of d values, and HR needs log2 of the number of cells.
+    GRR needs log2 k bits. SUE, OUE and THE need k. BLH and OLH need 128 + log2 g, because a report contains the hash
+    function, two numbers of 64 bits. SHE needs 64 k. SS needs log2 of the number of sets of d values, and HR needs log2
+    of the number of cells.
     Raises ``ValueError`` for anything but an oracle of `lib.local`.
 
     >>> from lib.local import GRR

@@ -1,7 +1,7 @@
-"""Consistent frequency estimates: non-negative and with sum 1, like true frequencies.
+"""More consistent frequency estimates: non-negative and, by `norm_sub`, with sum 1, like true frequencies.
 
-Post-processing costs no privacy, but trades the unbiasedness of the raw estimates for a smaller error, so it is a
-separate, explicit step. Each function maps estimates of shape (..., k), of any oracle, to the same shape.
+Post-processing costs no privacy. It trades the unbiasedness of the raw estimates for a smaller error, and is therefore
+a separate step. Each function takes the estimates of any oracle, shape (..., k), and returns the same shape.
 
 Reference: T. Wang, M. Lopuhaä-Zwakenberg, Z. Li, B. Skoric, N. Li: Locally differentially private
 frequency estimation with consistency, NDSS 2020.
@@ -38,7 +38,7 @@ def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05
 def norm_sub(estimates: ArrayLike) -> NDArray[np.float64]:
     """Return the estimates shifted by one number, so that the positive parts sum to 1, with negative results set to 0.
 
-    By the conditions of Karush, Kuhn and Tucker, this is the nearest distribution in the Euclidean norm.
+    By the conditions of Karush, Kuhn and Tucker, the result is the nearest distribution in the Euclidean norm.
 
     >>> from lib.local.consistency import norm_sub
     >>> print(norm_sub([0.7, 0.5, -0.1]).round(3))

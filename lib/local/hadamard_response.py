@@ -27,12 +27,12 @@ class HadamardResponse(FrequencyOracle):
     """The Hadamard response protocol, whose reports are cells, integers in [0, `blocks` * `size`), shape (n,).
 
     blocks : B, a power of two; default 2^(ceil(log2(min(e^eps, 2k))) - 1), as published
-    size : b, the smallest power of two above k/B (rounded up)
 
-    A report supports a value by 1 if its cell is a +1 of the value's row, by 0 if the cell is a -1, and by 1/2 if it is
-    in another block. The mean support is then q = 1/2 for other values, and p = (1 + d)/2 for the sender's value, where
-    d = (e^eps - 1)/(e^eps + 2B - 1). With one block the protocol is pure. With several blocks, the variance of the
-    support for other values depends on their block, so `variance` depends on how many users share the block.
+    The attribute `size` is b, the smallest power of two above k/B rounded up. A report supports a value by 1 if its
+    cell is a +1 of the value's row, by 0 if the cell is a -1 of this row, and by 1/2 if the cell is in another block.
+    The mean support is then q = 1/2 for other values, and p = (1 + d)/2 for the sender's value, where d =
+    (e^eps - 1)/(e^eps + 2B - 1). With one block the protocol is pure. With several blocks, the variance of the support
+    for other values depends on their block, so `variance` depends on how many users have values in the same block.
     """
 
     def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:
@@ -95,7 +95,7 @@ class HadamardResponse(FrequencyOracle):
         return np.asarray(self.variance(own / own.sum(), own.sum(), block_share=shares))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return support counts from their exact joint law: k multinomial draws over the +1 cells of a row."""
+        """Return support counts from their exact joint law: multinomial draws over all cells and each row's +1 cells."""
         own = self._checked_true_counts(counts)
         forced = rng.binomial(own, self._forced)
         histogram = rng.multinomial(own.sum() - forced.sum(), np.full(self.cells, 1 / self.cells))

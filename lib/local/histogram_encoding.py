@@ -1,4 +1,4 @@
-"""Histogram encoding: Laplace noise on every cell of the one-hot vector (SHE), or the thresholded noise (THE).
+"""Histogram encoding: Laplace noise on every cell of the one-hot vector (SHE), and then a threshold (THE).
 
 Two one-hot vectors differ by 2 in L1, so Laplace noise of scale 2/epsilon makes the vector epsilon-DP.
 
@@ -31,7 +31,7 @@ class SHE(FrequencyOracle):
     The protocol is not pure: a report lends each value a real number with mean p = 1 or q = 0 and variance 8/eps^2, so
     the variance of the estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
 
-    The guarantee holds for real numbers. In floating point the last digits of a report reveal values that are not the
+    The guarantee holds for real numbers. In floating point the last digits of a report can rule out values as the
     user's, unless reports are rounded before they are sent, for example to multiples of 2^-20.
     """
 
@@ -85,7 +85,7 @@ class THE(UnaryEncoding):
     theta : [0, 1]; default: the threshold with the smallest variance at frequency 0
 
     The bits are independent, so the client draws them with their probabilities p and q and never draws the noise. The
-    law is the same, but no Laplace variable is rounded. Post-processing makes `privacy_loss` smaller than `epsilon`.
+    law is the same, but no Laplace variable is rounded. Thresholding makes `privacy_loss` smaller than `epsilon`.
     """
 
     def __init__(self, k: int, epsilon: float, theta: float | None = None) -> None:
@@ -102,7 +102,7 @@ class THE(UnaryEncoding):
 def optimal_threshold(epsilon: float) -> float:
     """Return the threshold in [1/2, 1] with the smallest variance at frequency 0.
 
-    epsilon : (0, inf); above 1000 the result is the threshold for 1000, and any threshold would do
+    epsilon : (0, inf); above 1000 the result is the threshold for 1000, because any threshold would do
 
     With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. A search by the slope
     loses no digits. Wang et al. 2017 also solve for the threshold numerically.

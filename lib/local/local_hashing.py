@@ -9,12 +9,12 @@ With a and b uniform in [0, 2^64), the hash function is
 
 which is multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bit numbers. For x != y the
 positions of x and y on the ring of 2^64 fall independently into any two buckets. Given one position, the other position
-is uniform on a lattice, whose spacing, a power of two below 2^32, divides every bucket's ends. Bucket sizes differ by 1
-in 2^32/g, so two values collide with probability q = 1/g up to a relative error of g^2/2^66, which is less than 10^-10
-for g up to 2^16 and 0 for powers of two. This pairwise independence suffices for the variance formula, and the
-scrambling, a bijection, keeps it. Three or more values need the scrambling. Without it, the positions of v, v + 1 and
-v + 2 would lie in arithmetic progressions, and the variance of a sum of estimates, as in a range query, would be up to
-twice that of independent counts.
+is uniform on a lattice, whose spacing, a power of two below 2^32, divides every bucket's ends. Two buckets differ in
+size by at most 1 part of about 2^32/g, so two values collide with probability q = 1/g up to a relative error of
+g^2/2^66, which is less than 10^-10 for g up to 2^16 and 0 for powers of two. This pairwise independence suffices for
+the variance formula, and the scrambling, a bijection, keeps it. Three or more values need the scrambling. Without it,
+the positions of v, v + 1 and v + 2 would form an arithmetic progression, and the variance of a sum of estimates, as in
+a range query, would be up to twice that of independent counts.
 
 References: Wang et al. 2017, Section 4. M. Dietzfelbinger: Universal hashing and k-wise independent
 random variables via integer arithmetic without primes, STACS 1996.
@@ -114,8 +114,8 @@ class LocalHashing(FrequencyOracle):
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return support counts, each from its exact law; their joint law is that of ideal random hash functions.
 
-        The functions used here are independent for any two values, which makes each count's law exact. Ideal functions
-        toss a separate coin for each user and value. For more than two values jointly, this law is an approximation.
+        The hash functions of `perturb` are independent for any two values, which makes each count's law exact. Ideal
+        functions would be independent for all values. For three or more values jointly, their law is an approximation.
         """
         return self._independent_binomials(counts, rng)
 

@@ -37,7 +37,7 @@ def pure_variance(p: Any, q: Any, f: Any, n: Any) -> Any:
     All arguments may be numbers, arrays or symbols. A support count is a sum of independent Bernoulli variables, n f of
     them with probability p and n (1 - f) with probability q, so the variance is exact at every f (Wang et al. 2017,
     Theorem 2).
-    Coq checks this for GRR, except for rounding: `grr_variance` in proofs/.
+    Coq checks this variance for GRR, except for rounding: `grr_variance` in proofs/.
 
     >>> from lib.local import pure_variance
     >>> print(f"{pure_variance(p=0.5, q=0.25, f=0.1, n=10_000):.2e}")
@@ -79,7 +79,8 @@ class FrequencyOracle(ABC):
 
     Attributes
     p, q : expected support that a report lends to its sender's value, and to any other value
-    privacy_loss : the largest log-ratio of a report's probabilities under two values, for the rounded coins, <= epsilon
+    privacy_loss : the largest log-ratio of a report's probabilities under two values, for the rounded coins; at most
+        epsilon
 
     Subclasses supply `perturb`, `supports`, `simulate` and, if counting can be faster, `aggregate`.
     """
@@ -271,7 +272,8 @@ class GRR(FrequencyOracle):
 
     Here p = e^eps/(e^eps + k - 1), and each other value has probability q = 1/(e^eps + k - 1). With k = 2 the protocol
     is Warner's randomized response of 1965. A report supports the value that it contains.
-    Coq checks this protocol, except for rounding: `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
+    Coq checks the privacy of the protocol and the mean and variance of its estimates, except for rounding:
+    `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.
     """
 
     _lent = 1

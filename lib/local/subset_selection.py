@@ -78,11 +78,11 @@ class SubsetSelection(FrequencyOracle):
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return support counts from their exact joint law, in k steps of 3 (d + 1) draws, for fewer than 10^9 users.
 
-        The values pass in order. A set takes its user's value with probability p, and any other value with probability
-        needed/left: the number of other values that the set still needs, divided by the number still to pass. Users in
-        the same state are alike, so it suffices to count the users who need j more values, for each j. The users
-        `ahead` of their value form two groups, because their set will or will not contain it. The users `past` their
-        value form one group.
+        The method goes through the values in order. A set takes its user's value with probability p, and any other
+        value with probability needed/left: the number of other values that the set still needs, divided by the number
+        still to pass. Users in the same state are alike, so it suffices to count the users who need j more values, for
+        each j. The users `ahead` of their value form two groups, because their set will or will not contain it. The
+        users `past` their value form one group.
         """
         own = self._checked_true_counts(counts)
         chosen = rng.binomial(own, self.p)

@@ -43,7 +43,7 @@ def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Ge
 class UnaryEncoding(FrequencyOracle):
     """Bits with the support probabilities that `probabilities(epsilon, *parameters)` of a subclass gives.
 
-    The encodings of two values differ in two bits. The two bits give the privacy loss log(p (1-q) / (q (1-p))).
+    The encodings of two values differ in two bits, which give the privacy loss log(p (1-q) / (q (1-p))).
     """
 
     def __init__(self, k: int, epsilon: float, *parameters: float) -> None:

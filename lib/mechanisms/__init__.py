@@ -1,4 +1,4 @@
-"""Release numbers and choices by mechanisms, objects that report their sensitivity and guarantee, and sample their noise."""
+"""Release numbers and choices by mechanisms: objects that report their sensitivity and guarantee and draw noise."""
 
 from .additive_noise import (
     DiscreteGaussian,  # the discrete Gaussian mechanism: integer noise

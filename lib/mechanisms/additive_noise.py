@@ -1,7 +1,8 @@
 """Mechanisms that add noise to a number or a vector. `guarantees` describes their common interface.
 
-`Laplace` and `Gaussian` are the textbook mechanisms in floating point, with guarantees for real numbers;
-`floating_point` shows the difference. `DiscreteLaplace` and `DiscreteGaussian` add exact integer noise to integers.
+`Laplace` and `Gaussian` are the textbook mechanisms. They compute in floating point, and their guarantees are for real
+numbers; `floating_point` shows what this difference reveals. `DiscreteLaplace` and `DiscreteGaussian` add exact integer
+noise to integers.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ class _AddedNoise:
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> np.number | np.ndarray:
         """Return `value` plus noise, as a float array of the same shape. `value` must be finite and may have any shape.
 
-        The discrete mechanisms accept integers in [-2^53, 2^53] and return integers; `rng` may be `noise.system_rng()`.
+        The discrete mechanisms accept integers in [-2^53, 2^53] and return integers; their `rng` may be
+        `noise.system_rng()`.
         """
         value = self._checked(value)
         return value + self._noise(value.shape, getattr(self, self._size), rng=rng)
@@ -110,8 +112,9 @@ class Laplace(_AddedNoise, PositiveFields):
         """Return the zCDP parameter rho: the mean loss epsilon + e^-epsilon - 1, which is below pure DP's epsilon^2/2.
 
         The supremum of D_alpha / alpha is its limit as alpha goes to 1. With u = alpha - 1/2, e^((alpha-1) D_alpha) is
-        a constant times cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this expression has only
-        real, negative zeros, so its logarithm is concave.
+        a constant times cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this expression has only real,
+        negative zeros, so its logarithm is concave. D_alpha / alpha is the slope of the logarithm's chord from 1/4 to
+        u^2, and falls as alpha grows.
         """
         return float(raised(expm1mx(-self.epsilon)))
 
@@ -121,7 +124,7 @@ class Laplace(_AddedNoise, PositiveFields):
         return numerical.LaplaceLoss(float(ratio("scale", self.sensitivity, self.scale)))
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at each `epsilon` in [0, inf): 1 - e^((epsilon - sensitivity/scale)/2), or 0.
+        """Return the smallest delta at each `epsilon` in [0, inf): max(0, 1 - e^((epsilon - sensitivity/scale)/2)).
 
         Source: Balle, Barthe, Gaboardi 2020, Theorem 3.
         """
@@ -203,10 +206,11 @@ class Gaussian(_AddedNoise, PositiveFields):
 class DiscreteLaplace(_WholeNoise):
     """Add exact discrete Laplace noise of `scale` in (0, inf) to integers of L1 `sensitivity`, an integer >= 1.
 
-    The curves are those of the worst neighbours, which differ by `sensitivity` in one entry. At sensitivity 1 these
-    curves are exactly those of randomized response. At scale sensitivity / epsilon, the mechanism is epsilon-DP and
-    satisfies no smaller epsilon.
-    Coq checks this: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better` in proofs/.
+    The curves `delta`, `epsilon_at` and `rdp` are those of the worst neighbours, which differ by `sensitivity` in one
+    entry. At sensitivity 1 they are exactly the curves of randomized response. With the scale sensitivity / epsilon,
+    the mechanism is epsilon-DP, and for no smaller epsilon.
+    Coq checks the noise and this epsilon: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better`
+    in proofs/.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
 
     >>> import numpy as np
@@ -248,7 +252,7 @@ class DiscreteLaplace(_WholeNoise):
 
 @dataclass(frozen=True)
 class DiscreteGaussian(_WholeNoise):
-    """Add exact discrete Gaussian noise of `sigma` in (0, inf) to integers of `sensitivity`, an integer >= 1.
+    """Add exact discrete Gaussian noise of `sigma` in (0, inf) to integers of L2 `sensitivity`, an integer >= 1.
 
     `rho` and `rdp` hold for all neighbours at L2 distance up to `sensitivity`. `delta`, `epsilon_at` and `prv` hold for
     neighbours that differ in one entry, and for sigma up to 1e4.

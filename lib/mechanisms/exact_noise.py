@@ -3,8 +3,8 @@
 All arithmetic is on integers (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential privacy",
 Algorithms 1-3). Every sampler is built from coins:
 
-- `bernoulli` gives heads with probability num/den, and compares the digits of num/den with random digits
-- `bernoulli_exp` gives heads with probability e^-x for a rational x, and uses coins of probability x/1, x/2, x/3, ...
+- `bernoulli` gives heads with probability num/den, by comparing the digits of num/den with random digits
+- `bernoulli_exp` gives heads with probability e^-x for a rational x, by tossing coins of probability x/1, x/2, ...
 - `discrete_laplace` and `discrete_gaussian` propose integers and accept them by tossing these coins
 
 Parameters are ints, Fractions or floats. A float is taken as exactly the fraction that it represents (0.1 is
@@ -121,8 +121,8 @@ def _inverse_e(count, rng, place=0):
 
 @functools.cache
 def _digit_of_inverse_e(place) -> int:
-    """Return the digit of 1/e in base 2^32 at `place`. 1/e lies between any two consecutive D/n!, where D = n D' +
-    (-1)^n is the number of derangements of n things."""
+    """Return the digit of 1/e in base 2^32 at `place`. 1/e lies between any two consecutive D/n!, where D = n
+    D' + (-1)^n is the number of derangements of n things, and D' that of n - 1 things."""
     n, derangements, factorial, before = 1, 0, 1, -1
     while True:
         digits = (derangements << 32 * (place + 1)) // factorial
@@ -150,7 +150,7 @@ def _exp_of_fraction(num, den, rng, which=None):
 
 
 def _used(num, which):
-    """Return the entries of `num` that `which` refers to, and their positions for each of `which`."""
+    """Return the entries of `num` that `which` refers to, and the position of each `which` among these."""
     used = np.bincount(which, minlength=len(num)) > 0
     return num[used], (np.cumsum(used) - 1)[which]
 

@@ -2,7 +2,8 @@
 
 A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, where u is one of the 2^bits
 multiples of 2^-bits in (0, 1], does not. Each `value` makes many of the doubles near an output impossible, and anybody
-can compute which doubles these are. An output that only one table can give identifies that table for every epsilon.
+can compute which doubles these are. An output that only one table can give identifies that table, however small epsilon
+is.
 
 - `textbook_laplace` is the sampler; `reachable` decides whether an output can come from a value.
 - `attack` measures how often an output identifies the table.
@@ -80,7 +81,7 @@ def _reaches_down(output, value, scale, bits, possible):
     Bisection therefore finds where the answers pass `output`. If logarithms err by less than two units in the last
     place, answers out of order come from k whose true logarithms are within 2^-50 |log u| of each other. Since u |log
     u| < 0.37, these are fewer than 4 neighbouring k. All of them are tried. If more than 8 values of k have the same
-    answer, some of these k are possible.
+    answer, at least one of these k is `possible`.
     """
 
     def answers(k, log):
@@ -139,9 +140,9 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
     """Return `value`, rounded to a multiple of `granularity`, plus exact discrete Laplace noise on these multiples.
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
-    sensitivity : L1 sensitivity of the query in (0, inf). Rounding can increase the sensitivity. In units of the
-        granularity, the sensitivity after rounding is at most the ceiling of the given one for a single number, plus 1
-        for each further entry of a vector
+    sensitivity : L1 sensitivity of the query before rounding, (0, inf). Rounding can increase the sensitivity of a
+        single number to the next multiple of the granularity, and each further entry of a vector adds one granularity.
+        The noise is large enough for this
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
     The result, an array of floats, is exactly epsilon-DP. It is free of rounding unless noise takes it beyond 2^53
     granularities.

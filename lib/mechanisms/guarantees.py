@@ -24,7 +24,7 @@ from ..numerics.elementwise import raised
 
 
 class FromLoss:
-    """The guarantee of a mechanism whose worst neighbours have the `privacy_loss.DiscreteLoss` in `loss`."""
+    """The guarantee of a mechanism whose `loss` is the privacy loss of its worst neighbours, a `DiscreteLoss`."""
 
     @property
     def loss(self) -> DiscreteLoss:

@@ -27,7 +27,7 @@ class SystemRandomness:
 def system_rng() -> SystemRandomness:
     """Return an `rng` whose bits all come from the operating system (`os.urandom`): unpredictable and not repeatable.
 
-    `exact_noise` uses only the method `bytes` of an `rng`, so these samplers accept both this `rng` and numpy's
+    The samplers of `exact_noise` use only the method `bytes` of an `rng`, so they accept both this `rng` and numpy's
     generators. The floating-point samplers of this module accept only numpy's generators.
     """
     return SystemRandomness()

@@ -61,12 +61,13 @@ class RandomizedResponse(PureDP):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) if k = 2, up to 1/2000 too large if k > 2.
+        """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) if k = 2, at most 0.05 % too large if k > 2.
 
         The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
         no quotient D_alpha / alpha exceeds D at the larger order divided by the smaller order, and beyond the grid no
-        quotient exceeds D_1. If v is the mean square of the losses, quotients up to alpha lie below
-        e^(alpha epsilon) v/2 and D_1 lies above e^-epsilon v/2, so for small epsilon the grid can start later.
+        quotient exceeds D_1. If v is the mean square of the losses, the quotients of all orders up to alpha lie below
+        e^(alpha epsilon) v/2, and D_1 lies above e^-epsilon v/2. So for small epsilon the grid can start at a larger
+        order than 1.
         """
         loss, ratio, tiny = self.loss, 1 + 1 / 2000, np.finfo(float).tiny
         if self.k == 2 or super().rho == tiny:
@@ -109,7 +110,7 @@ def _truths(count, epsilon, k, rng):
 
 @lru_cache(maxsize=256)
 def _digits(epsilon, k, bits):
-    """Return the integer part of 2^bits / (1 + (k - 1) e^-epsilon), an irrational number: enough digits decide it."""
+    """Return the integer part of the irrational 2^bits / (1 + (k - 1) e^-epsilon), which enough digits decide."""
     digits = bits // 3 + 20
     while True:
         with localcontext(prec=digits):

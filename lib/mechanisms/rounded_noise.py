@@ -1,21 +1,23 @@
-"""The exact rounded Gaussian: a normal deviate times sigma, rounded to the nearest integer, with the exact probabilities.
+"""The rounded Gaussian: a normal deviate times sigma, rounded to the nearest integer, with exact probabilities.
 
-For integers z, rounding z + sigma g gives z + round(sigma g). Integers with this noise are therefore post-processing of the
-Gaussian mechanism: with L2 sensitivity s they are exactly (s/sigma)-GDP (Dong, Roth, Su 2022), where the discrete Gaussian is
-only known to be s^2/(2 sigma^2)-zCDP.
+For integers z, rounding z + sigma g gives z + round(sigma g). Integers with this noise are therefore post-processing of
+the Gaussian mechanism. With L2 sensitivity s they are (s/sigma)-GDP (Dong, Roth, Su 2022), whereas the discrete
+Gaussian is only known to be s^2/(2 sigma^2)-zCDP.
 
-Sampler. A proposal is |g| = k + x, with k >= 0 proposed with probabilities proportional to e^(-k^2/2) and x uniform in [0, 1).
-It is accepted with probability e^(-x (2 k + x)/2), so that its density is proportional to e^(-(k + x)^2/2) (Karney 2016,
-Algorithm N). Write sigma = u/q with an even q, and x = (j + f)/u with j uniform in 0, ..., u - 1 and f uniform in [0, 1).
-Then sigma |g| = (m + f)/q with m = k u + j, and the nearest integer is floor((m + q/2)/q), whatever f is. The exponent is
+Sampler. A proposal is |g| = k + x, with k >= 0 drawn with probabilities proportional to e^(-k^2/2) and x uniform in [0,
+1). It is accepted with probability e^(-x (2 k + x)/2), so that its density is proportional to e^(-(k + x)^2/2) (Karney
+2016, Algorithm N). Write sigma = u/q with an even q, and x = (j + f)/u with j uniform in 0, ..., u - 1 and f uniform in
+[0, 1). Then sigma |g| = (m + f)/q with m = k u + j, and the nearest integer is floor((m + q/2)/q), whatever f is.
+Without its sign, the exponent is
 
     x (2 k + x)/2 = j (2 k u + j)/(2 u^2) + f (2 m + f)/(2 u^2).
 
-The first term is rational and gets the coin of `exact_noise.bernoulli_exp`. For the second, c(f), the coins of probability
-c(f)/i for i = 1, 2, ... are tossed until one fails, and the result is heads if that i is odd, as in `exact_noise`. A coin
-compares one or two new uniform numbers with the same f. The number f itself is never drawn. If n numbers were below f,
-the next `more` are below f as well with probability (n + 1)/(n + 1 + more). This needs c(f) <= 1, which holds for u > k. A larger multiple of u and q
-describes the same x. All arithmetic is on integers.
+The first term is rational and gets the coin of `exact_noise.bernoulli_exp`. For the second term, c(f), coins of
+probability c(f)/i for i = 1, 2, ... are tossed until one fails, and the result is heads if that i is odd, as in
+`exact_noise`. Each coin compares one or two new uniform numbers with the same f. The number f itself is never drawn: if
+n numbers were below f, the next `more` numbers are all below f with probability (n + 1)/(n + 1 + more). The coins need
+c(f) <= 1, which holds for u > k. Multiplying u and q by the same number leaves sigma unchanged and makes u large
+enough. All arithmetic is on integers.
 """
 
 from __future__ import annotations
@@ -75,7 +77,7 @@ def _proposals(count, sigma, rng):
 
 
 def _coin(m, u, drawn, rng) -> bool:
-    """Return a coin of probability E[e^(-f (2 m + f)/(2 u^2))] for uniform f, with `drawn` uniform in 0, ..., 2 u^2 - 1."""
+    """Return a coin of probability E[e^(-f (2 m + f)/(2 u^2))], f uniform; `drawn` is uniform in [0, 2 u^2)."""
     i, below = 1, 0
     while drawn <= 2 * m:
         more = 1 + (drawn == 2 * m)  # f^2 takes two numbers below f, and f one

@@ -84,7 +84,8 @@ class Exponential(PositiveFields):
 
     The guarantee is that of bounded range (Durfee and Rogers 2019): see `accounting.numerical.BoundedRangeLoss`.
     For compositions, `accounting.compose_schedule` is sharper than `prv_compose`.
-    Coq checks this guarantee, except for rounding: `exponential_private` and `exponential_zcdp` in proofs/.
+    Coq checks that the choice is epsilon-DP and, by its bounded range, epsilon^2/8-zCDP, except for rounding:
+    `exponential_private` and `exponential_zcdp` in proofs/.
 
     >>> from lib.mechanisms import Exponential
     >>> print(Exponential(epsilon=1.0).probabilities([3.0, 5.0, 4.0]).round(3))
@@ -107,9 +108,10 @@ class Exponential(PositiveFields):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores, in which the worse candidate has odds of e^-3 or of e^(epsilon - 3).
+        """Return two neighbouring pairs of scores.
 
-        Odds of 0 would attain epsilon.
+        The odds of the first candidate are e^-3 in the first pair and e^(epsilon - 3) in the second. The privacy loss
+        would reach epsilon only in the limit of odds of 0.
         """
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
@@ -161,16 +163,18 @@ class Exponential(PositiveFields):
 
 @dataclass(frozen=True)
 class PermuteAndFlip(PositiveFields, PureDP):
-    """Go through the candidates in random order and take the first whose coin, of probability
-    e^(-epsilon (best - scores[i]) / (2 sensitivity)), succeeds. Sampling is exact, without rounding.
+    """Go through the candidates in random order and choose the first candidate i whose coin succeeds.
+
+    The coin has the probability e^(-epsilon (best - scores[i]) / (2 sensitivity)), where `best` is the largest score.
+    Sampling is exact, without rounding.
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
 
     The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip
     does not have bounded range, and composes like any epsilon-DP mechanism. Permute-and-flip is equivalent to reporting
     the largest score after adding exponential noise of scale 2 sensitivity / epsilon to each score (Ding et al. 2021).
-    The mechanism is epsilon-DP, and `probabilities` integrates the right formula.
-    Coq checks this: `permute_and_flip_private` and `law_is_integral` in proofs/.
+    Coq checks that the mechanism is epsilon-DP and that integrals give its probabilities:
+    `permute_and_flip_private` and `law_is_integral` in proofs/.
     Source: McKenna and Sheldon 2020, Algorithm 1.
 
     >>> from lib.mechanisms import PermuteAndFlip
@@ -184,14 +188,18 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     @property
     def worst_case(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return two pairs of scores: one candidate is worse by twice the sensitivity, or neither is worse."""
+        """Return two neighbouring pairs of scores.
+
+        In the first pair one candidate is worse by twice the sensitivity; in the second pair the candidates tie.
+        """
         return np.array([0.0, 2.0 * self.sensitivity]), np.array([self.sensitivity, self.sensitivity], dtype=float)
 
     def probabilities(self, scores: ArrayLike) -> NDArray[np.float64]:
         """Return the probability of each choice among `scores`, shape (k,).
 
-        Random order means that each candidate comes at a uniform time in [0, 1]. So candidate i is chosen with
-        probability p_i times the integral, over its time t, of the product of 1 - t p_j over j != i, a polynomial in t.
+        Random order means that each candidate comes at a uniform time in [0, 1]. If p_i is the probability of candidate
+        i's coin, candidate i is chosen with probability p_i times the integral, over its time t, of the product of
+        1 - t p_j over j != i, a polynomial in t.
         """
         scores = _scores(scores, 1)
         p = np.exp(_exponents(scores - scores.max(), self.epsilon, self.sensitivity))

@@ -55,8 +55,9 @@ def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
 def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str) -> float:
     """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records counts as the middle.
 
-    - "bounded", n public, an integer >= 1: the result is (high - low)/n, the "1/n" of kiri2019.
-    - "unbounded" without n: over tables of all sizes, the mean moves by up to (high - low)/2 (from one record to two).
+    - "bounded" with n, which is public, an integer >= 1: the result is (high - low)/n, the "1/n" of kiri2019.
+    - "unbounded" without n: over tables of all sizes, the mean moves by at most (high - low)/2 (from one record to
+      two).
     - "unbounded" with n: the most that the mean moves from a table OF n RECORDS is (high - low)/n for n >= 2. This
       result is a local sensitivity. Noise scaled to it is not differentially private, because its scale reveals n.
       (Instead, divide a noisy sum by a noisy count.)
