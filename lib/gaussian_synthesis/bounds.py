@@ -74,7 +74,7 @@ def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) ->
     All arguments broadcast. The result is the larger of epsilon_{alpha,1} (n against n + 1) and epsilon_{alpha,2} (n +
     1 against n), rounded up by at most a relative 1e-14. It is ``inf`` where the condition of Theorem 3.1 fails.
     Raises ``ValueError`` for arguments outside these ranges.
-    Coq checks this, except for rounding: `theorem_3_1` in proofs/.
+    Coq checks this bound, except for rounding: `theorem_3_1` in proofs/.
     Source: miura2022, Theorem 3.1 (Lemmas 4.2-4.5) and, times n, Table 1.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon
@@ -92,7 +92,8 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 
     Arguments, errors and accuracy are as in `unbounded_epsilon`.
     The result is ``inf`` unless alpha < n^2 / (tau (n - 1)).
-    Coq checks this, except for rounding: `theorem_3_2` in proofs/. Source: miura2022, Theorem 3.2 (Lemmas 4.6-4.9).
+    Coq checks this bound, except for rounding: `theorem_3_2` in proofs/. Source: miura2022, Theorem 3.2 (Lemmas
+    4.6-4.9).
 
     >>> from lib.gaussian_synthesis import bounded_epsilon
     >>> n = 10**7
@@ -109,13 +110,13 @@ def bounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> N
 def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return the epsilon of Theorem 3.2 with a separate bound for each of the two non-zero t_i.
 
-    The t_i are defined in the module's docstring. One lies in [0, kappa] and the other in [-kappa, 0], with kappa = (n
-    - 1) tau / n^2. The divergence grows with the distance of each from 0:
+    The t_i are defined in the module's docstring. One t_i lies in [0, kappa] and the other in [-kappa, 0], with kappa =
+    (n - 1) tau / n^2. The divergence grows with the distance of each t_i from 0. So the bound is
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(kappa)/2 + psi(-kappa)/2.
 
     Arguments and errors are as in `bounded_epsilon`; the result is finite on the same condition.
-    Coq checks this, except for rounding: `theorem_A` in proofs/.
+    Coq checks this bound, except for rounding: `theorem_A` in proofs/.
     Source: chapter 3 of miura2022, Theorem A, the improvement that miura2022 (end of section 3.2) hopes for.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_tight
@@ -133,14 +134,14 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
     """Return the epsilon of Theorem 3.2 with the two non-zero t_i bounded together.
 
     For large n the result is about half of `bounded_epsilon_tight`, which defines kappa. Inside the cube the record
-    that leaves and the record that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2, and psi(t)/t^2 decreases,
-    so
+    that leaves and the record that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2. As psi(t)/t^2 decreases in
+    t, the bound is
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
     Like Theorem 3.2, this bound holds if the first data set lies in D_sigma. Arguments and errors are as in
     `bounded_epsilon`.
-    Coq checks this, except for rounding: `theorem_B` in proofs/. Source: chapter 3 of miura2022, Theorem B.
+    Coq checks this bound, except for rounding: `theorem_B` in proofs/. Source: chapter 3 of miura2022, Theorem B.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_joint
     >>> n = 10**7
@@ -155,17 +156,18 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return Theorem G's upper bound of D_alpha over bounded neighbours (one of n records replaced) in D_sigma.
 
-    Both neighbours lie in D_sigma. If the mechanism adds sigma I to the covariance, Theorem G holds for all data sets,
-    as Theorems 3.2, A and B then do, because their proofs use only that no eigenvalue is below sigma. The t_i are
-    defined in the module's docstring. If all records lie in one corner and one of them moves to the opposite corner,
-    t_1 = kappa. The bound then exceeds the divergence of this pair by about a relative 2 kappa.
+    Both neighbours lie in D_sigma. If the mechanism adds sigma I to the covariance, Theorem G holds for all data sets
+    in the cube. Theorems 3.2, A and B then do as well, because all four proofs use only that no eigenvalue is below
+    sigma. The t_i are defined in the module's docstring. With sigma I added, let all records lie in one corner and one
+    of them move to the opposite corner. Then t_1 = kappa, and the bound exceeds the divergence of this pair by about a
+    relative 2 kappa.
 
-    Theorem B's kappa bounds both t_i and t_i / (1 + t_i), so with q = kappa / (1 + kappa)
+    Theorem B's kappa bounds both |t_i| and |t_i / (1 + t_i)|. So with q = kappa / (1 + kappa) the bound is
 
         epsilon = alpha/2 tau/n^2 / (1 - alpha q) + max(psi(-q), (1 + kappa)^2 psi(kappa))/2,
 
     and the result is ``inf`` unless alpha q < 1. Arguments and errors are as in `bounded_epsilon`.
-    Coq checks this, except for rounding: `theorem_G` in proofs/. Source: chapter 3 of miura2022, Theorem G.
+    Coq checks this bound, except for rounding: `theorem_G` in proofs/. Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_both
     >>> n = 10**7
@@ -183,15 +185,16 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
 
     Theorem G' uses what Lemma C says about means, and bounds the two terms of Theorem G together. It covers the pairs
     of `bounded_epsilon_both` and, apart from rounding, never exceeds that function's bound. Each attribute's mean over
-    the n - 1 common records is at most m in absolute value, m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M = 1 +
-    m, h = 1 - m, c = (n-1) / (n^2 sigma), kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K =
-    max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2,
+    the n - 1 common records is at most m in absolute value, with m = min(1, (n sqrt(1 - sigma) + 1) / (n - 1)). With M
+    = 1 + m, h = 1 - m, c = (n-1) / (n^2 sigma), kappa = c d M^2 / sqrt(1 - h^2/2), q = kappa / (1 + kappa) and K =
+    max(psi(-q), (1 + kappa)^2 psi(kappa)) / kappa^2, the bound is
 
         epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
 
-    a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2, and ``inf`` unless alpha q < 1. Each term at its own
-    maximum gives the simpler Theorem G with this kappa: alpha/2 tau/n^2 / (1 - alpha q) + K kappa^2 / 2. Arguments and
-    errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The bound falls as n grows from 2.
+    with a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2. It is ``inf`` unless alpha q < 1. If each of the two
+    terms is replaced by its own maximum, the simpler Theorem G with this kappa results: alpha/2 tau/n^2 / (1 - alpha
+    q) + K kappa^2 / 2. Arguments and errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The
+    bound falls as n grows from 2.
 
     Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
     attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, because n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 -
@@ -202,7 +205,7 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
     s <= 2 m e + M h, because (w_j + h) (w_j - M) <= 0. Also, M + h = 2. The maximum of f alone is d^2 M^4 / (1 -
     h^2/2), so kappa bounds all eigenvalues. As n grows, m, c and q fall, K does not grow, and (e, s) covers a smaller
     set.
-    Coq checks this, except for rounding: `theorem_G_centred` and `centred_falls` in proofs/.
+    Coq checks the bound and that it falls, except for rounding: `theorem_G_centred` and `centred_falls` in proofs/.
     Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_centred
@@ -227,7 +230,7 @@ def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
     Each variance is in [sigma, 1 - mean^2], so no mean exceeds sqrt(1 - sigma). The paper uses 4 d / sigma.
-    Coq checks this, except for rounding: `lemma_C` in proofs/. Source: chapter 3 of miura2022, Lemma C.
+    Coq checks this distance, except for rounding: `lemma_C` in proofs/. Source: chapter 3 of miura2022, Lemma C.
 
     >>> from lib.gaussian_synthesis import largest_radius
     >>> print(round(float(largest_radius(d=6, sigma=0.01)), 1))
@@ -246,7 +249,7 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
         records, in [0, 1e100]
 
     The divergence depends on the record only through r. It is ``inf`` for alpha >= n + 1 if d > 1 or r is too small.
-    Coq checks this, except for rounding: `theorem_D_added` in proofs/.
+    Coq checks this divergence, except for rounding: `theorem_D_added` in proofs/.
     Source: miura2022, Lemmas 4.2-4.5 (s = 1) without their inequalities; chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import divergence_added
@@ -267,10 +270,11 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
 
     n, alpha, d : as in `unbounded_epsilon`
     radius : the squared Mahalanobis distance r of the removed record from the mean of the n records that stay, with
-        their covariance, in [0, 1e100]. (From the mean of all n + 1 records the distance is n r / (n + 1 + r).)
+        their covariance, in [0, 1e100]. (From the mean of all n + 1 records, with their covariance, the distance is n r
+        / (n + 1 + r).)
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
-    Coq checks this, except for rounding: `theorem_D_removed` in proofs/.
+    Coq checks this divergence, except for rounding: `theorem_D_removed` in proofs/.
     Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import divergence_removed
@@ -294,10 +298,10 @@ def unbounded_epsilon_tight(
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
 
     This bound covers all pairs whose smaller data set has no eigenvalue below sigma. In both directions the divergence
-    grows with the squared distance of the added or removed record from the smaller set's mean (for alpha >
-    (n+1)^2/(2n+1), the divergence of adding a record may first dip near 0), so the supremum over [0, `radius`] is at an
-    end. Errors are as in `unbounded_epsilon`.
-    Coq checks this, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
+    grows with r, the squared distance of the added or removed record from the smaller set's mean. There is one
+    exception: for alpha > (n+1)^2/(2n+1), the divergence of adding a record may first fall near r = 0. So the supremum
+    over r in [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
+    Coq checks this bound, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
     >>> n = 10**7
@@ -324,23 +328,24 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     arguments outside these ranges.
 
     The only condition on the data is that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
-    With N = n + 1 and kappa = n tau / N^2, the pair below is at least as distinguishable as any other, and
+    The pair of Theorem H, below, is at least as distinguishable as any other. With N = n + 1 and kappa = n tau / N^2,
+    the divergences of this pair are
 
         added   = alpha kappa / (2 n (1 + alpha kappa))       + psi(kappa)/2              + d psi(-1/N)/2,
         removed = alpha kappa / (2 n (1 - (alpha-1) kappa))   + psi(-kappa/(1+kappa))/2   + d psi(1/n)/2.
 
     Theorem H. Let P = N(0, I) and Q = N((sqrt(tau)/N) e_1, diag(1 + kappa, n/N, ..., n/N)) in d + 1 dimensions. For any
-    data set of n records in the cube and any record that is added, there is a channel that sends P to the law of one
-    data set's release and Q to the law of the other's. So every measure that respects post-processing, in both
-    directions and for m records, is at most that of (P, Q), or of its m-fold product.
+    data set of n records in the cube and any added record, some channel sends P to the law of the release before the
+    record is added, and Q to that after. So every measure of distinguishability that respects post-processing is, in
+    both directions, at most its value for (P, Q) or, for m records, for the m-fold products of P and Q.
 
     Proof. Let Sigma_1 = Sigma + sigma I, v the added record minus mu, w = Sigma_1^-1/2 v and R = I - sigma Sigma_1^-1,
     which is positive semidefinite. Let A = [w / sqrt(tau), R^1/2], a d x (d+1) matrix. Since v v^T <= |v|^2 I <= 4 d I
     = tau sigma I, A A^T = w w^T / tau + R <= I. The channel is z -> A z + g, g ~ N(0, I - A A^T). It sends P to N(0,
     I), and Q to N(w/N, I - R/N + (n/N^2) w w^T): the two laws in the coordinates Sigma_1^-1/2 (. - mu).
 
-    The bound falls as n grows; `releases` says why.
-    Coq checks this, except for rounding: `theorem_H` and `H_falls` in proofs/.
+    The bound falls as n grows, as `releases` proves.
+    Coq checks the bound and that it falls, except for rounding: `theorem_H` and `H_falls` in proofs/.
 
     Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also increase the
     randomness of an algorithm with Gaussian output, until a single pair of Gaussians describes its privacy. Here the

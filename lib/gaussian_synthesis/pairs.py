@@ -35,8 +35,10 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 
     The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
     mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The
-    first also contains the mean of the common records or, which is worse for large sigma, the record (-1, ..., -1).
-    n : [2, inf); other arguments are as in `unbounded_epsilon_attained`. Source: chapter 3 of miura2022, Theorem G.
+    first also contains the mean of the common records or, in the other pair, the record (-1, ..., -1), which gives a
+    larger divergence for large sigma.
+    n : integer in [2, inf); other arguments are as in `unbounded_epsilon_attained`.
+    Source: chapter 3 of miura2022, Theorem G.
 
     >>> from lib.gaussian_synthesis import bounded_epsilon_attained
     >>> n = 10**7
@@ -70,7 +72,7 @@ def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: 
     above the true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order
     d / n^2. Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n +
     1)^2.
-    Coq checks this, except for rounding: `H_added_attained` and `H_removed_attained` in proofs/.
+    Coq checks both directions, except for rounding: `H_added_attained` and `H_removed_attained` in proofs/.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon_attained
     >>> n = 32_561
@@ -103,12 +105,14 @@ def _radii(n, d, sigma):
 
 
 def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a data set (n, d) and a record to add (d,) that nearly attain Theorem D, in D_sigma before and after.
+    """Return a data set (n, d) and a record to add, (d,), that nearly attain Theorem D.
+
+    The data set lies in D_sigma with and without the record.
 
     Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records. On one more
-    record of either kind the value may lie in between, and everywhere else it is -1. So the smallest eigenvalue is that
-    along (1, ..., 1), where the new record lies. The other eigenvalues exceed this one by the factor (n + 1)/n, which
-    adding the record takes off.
+    record of either kind the value may lie between -1 and 1, and all other values are -1. So the smallest eigenvalue is
+    that along (1, ..., 1), where the new record lies. The other eigenvalues are (n + 1)/n times as large; adding the
+    record lowers them to sigma.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)
     Raises ``ValueError`` for d sigma >= 4 or too few records. Source: chapter 3 of miura2022, after Theorem D.
@@ -159,9 +163,9 @@ class _Weights(NamedTuple):
 
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
     """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let
-    p be the sum of both over n, and q and c their squares over n. Along (1, ..., 1) the covariance has the eigenvalue 4
-    (q + d (c - p^2)), here sigma. Across this direction, the eigenvalue is 4 q, which is sigma (n + 1)/n and becomes
-    sigma when the record is added."""
+    p be the sum of both kinds of weights over n, and q and c the sums of their squares over n. Along (1, ..., 1) the
+    covariance has the eigenvalue 4 (q + d (c - p^2)), here sigma. Across this direction, the eigenvalue is 4 q, which
+    is sigma (n + 1)/n and becomes sigma when the record is added."""
     wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))

@@ -1,8 +1,9 @@
 """The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record.
 
 A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks that the
-cost falls for Theorems 3.1 (from n = 1), 3.2, A, B, G and G' (from 2), and for the Rényi orders of D and H (from 1).
-For H, D and E, let P and Q(N) be the pair for N = n + 1, and w = 1 / N:
+Rényi cost falls for Theorems 3.1 and H from n = 1, for 3.2, A, B, G and G' from n = 2, and for D from the n given
+below. For the whole privacy loss, proofs for H, D and E follow. Let P and Q(N) be the pair for N = n + 1, and w = 1 /
+N:
 
 - H: Q(N) has a first coordinate of mean w sqrt(tau) and variance 1 + t, t = (w - w^2) tau, and others of
   variance 1 - w;
@@ -11,11 +12,11 @@ For H, D and E, let P and Q(N) be the pair for N = n + 1, and w = 1 / N:
 Lemma. For t > -1, the pair N(0, 1), N(m, 1 + t) becomes more distinguishable, in every measure that respects
 post-processing and for any number k of draws, as m >= 0 grows. Proof. By Blackwell's theorem it is enough that
 delta(eps) grows in both directions. The set S of k draws whose loss exceeds eps is a ball around the point with all
-coordinates -m/t, or its complement (a half-space if t = 0). As S is optimal, the derivative of delta(eps) in m is that
-of the second law's probability of S, times -e^eps or 1, with S fixed. A normal law's probability of a ball falls with
-the distance of its mean from the centre. For t > 0 the distance grows with m, and S is the ball if N(0, 1) comes first
-and otherwise its complement. For t < 0 the mean m lies between 0 and the centre -m/t, the distance shrinks, and the
-ball and its complement change places. So delta(eps) grows.
+coordinates -m/t, or its complement (a half-space if t = 0). As S is optimal, it can be held fixed: the derivative of
+delta(eps) in m is that of the second law's probability of S, times -e^eps or 1. A normal law's probability of a ball
+falls with the distance of its mean from the centre. For t > 0 the distance grows with m, and S is the ball if N(0, 1)
+comes first and otherwise its complement. For t < 0 the mean m lies between 0 and the centre -m/t, the distance shrinks,
+and the ball and its complement change places. So delta(eps) grows.
 
 Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1.
 Proof. Let w' and t' belong to N' > N, so that w' < w. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1)
@@ -26,7 +27,8 @@ lowers this mean to the mean for N'. In the other coordinates c^2 = w'/w sends v
 
 For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2 the
 condition holds from n = 3, and for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel
-cannot prove it: where t < 0 < t', a loss that is bounded for N is not for N'. A search found no n where the cost rises.
+cannot prove the claim: where t < 0 < t', the loss is bounded for N but not for N'. A search found no n where the cost
+rises.
 """
 
 from __future__ import annotations
@@ -56,8 +58,9 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
     """Return the (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
     n, d, sigma : scalars as in `bound`, an epsilon function of `bounds`; delta : (0, 1); size : fixed in advance
-    conversion : as for `accounting.rdp_to_dp`. The result is that of `rdp_to_dp`, with `.epsilon` and the minimizing
-        `.alpha`
+    conversion : as for `accounting.rdp_to_dp`
+
+    The result is that of `rdp_to_dp`, with the smallest `.epsilon` and its order `.alpha`.
     Source: miura2022, Table 2, with the order optimized.
 
     >>> from lib.gaussian_synthesis import released_dp
@@ -94,7 +97,10 @@ def regularised_pair(n: int, d: int, sigma: float) -> GaussianPair:
 
 
 def _normal_form(n, d, mean, last, size) -> GaussianPair:
-    """Return one coordinate of this mean and variance 1 + last, rounded as `size` was, and d - 1 of n / (n + 1)."""
+    """Return one coordinate of mean `mean` and variance 1 + `last`, and d - 1 coordinates of variance n / (n + 1).
+
+    `size` is the sum of the absolute terms of `last`, which bounds the rounding error of `last`.
+    """
     m, t, t_size = np.zeros(d), np.full(d, -1 / (n + 1)), np.full(d, 1 / (n + 1))
     m[0], t[0], t_size[0] = mean, last, size
     return GaussianPair(m, t, 2.0**-50 * m, 2.0**-50 * t_size)
@@ -112,11 +118,10 @@ def released_delta(
     tolerance : as for `hockey_stick_gaussian`. The default is 1e-14, or 10^-(4 + size) for fewer than 10 records,
         because their integrand falls slowly
 
-    The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that a map that does
-    not depend on the data turns the extremal pair in d + 1 dimensions into the pair of any such neighbours in d. The
-    lower bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if no pair is known. Both bounds are
-    for unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem
-    E.
+    The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that some random map
+    turns the extremal pair in d + 1 dimensions into the Gaussians of any such neighbours in d dimensions. The lower
+    bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if no pair is known. Both bounds are for
+    unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
@@ -185,9 +190,9 @@ def released_epsilon(
 
     radius : as in `unbounded_epsilon_tight`; other arguments, errors and source are as in `released_delta`
     The search ends within 1e-9, and the quadrature's error is added: for fewer than 10 records that error can be a
-    hundred-thousandth of epsilon. The guarantee holds for all neighbours, like that of `released_dp`, but comes from
-    the privacy loss itself rather than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot
-    distinguish delta from 0.
+    hundred-thousandth of epsilon. The guarantee holds for the same neighbours as this upper bound. Unlike that of
+    `released_dp`, it comes from the privacy loss itself rather than from its Rényi moments. Raises ``ArithmeticError``
+    if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon
     >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -211,9 +216,9 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
 def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
     """Return the smallest epsilon at `delta`, in (0, 1), for releasing `size` records from N(mu, Sigma + sigma I).
 
-    The guarantee needs no condition on the data. The guarantee, arguments, errors and source are those of
-    `regularised_released_delta`. The result is as accurate as `released_epsilon`. Raises ``ArithmeticError`` if the
-    quadrature cannot distinguish delta from 0.
+    The guarantee needs no condition on the data except that they lie in [-1, 1]^d. Neighbours, arguments, errors and
+    source are those of `regularised_released_delta`. The result is as accurate as `released_epsilon`. Raises
+    ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import regularised_released_epsilon
     >>> print(round(regularised_released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 6))
@@ -269,8 +274,9 @@ def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance:
 
     The result is at most 10^15. `cost` must decrease in n.
 
-    epsilon: (0, inf); tolerance: [0, 1), the relative excess allowed in the answer.
-    An example is ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. A `cost` from
+    epsilon : (0, inf); tolerance : [0, 1), the relative excess allowed in the answer
+
+    An example is ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. The cost of n records by
     `bounded_epsilon` rises in places by some thousandths for orders near 1. Then the returned n suffices and n - 1 does
     not, but a smaller n may. Raises ``ValueError`` if 10^15 records are too few.
 

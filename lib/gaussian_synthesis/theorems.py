@@ -15,16 +15,17 @@ from . import bounds, pairs, releases
 class Theorem:
     """The scope of a theorem, and the functions that compute its bounds.
 
-    name : "Theorem H"; source : where it is stated and proved
+    name : such as "Theorem H"; source : where the theorem is stated and proved
     neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n records is replaced,
         n is public)
-    covariance : which of `plain` and `regularised` it covers; with `regularised`, sigma is added to each variance
+    covariance : which of `plain` and `regularised` the theorem covers; `regularised` has sigma added to each variance
     assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
-        neighbours; "none" if it covers no plain covariance. Where sigma is added, there is no assumption.
+        neighbours; "none" if the theorem covers no plain covariance. Where sigma is added, there is no assumption
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
-    exact : the epsilon of a release at delta by the exact law, a function of (n, delta, d, sigma, size=None), or None
-    attained : a lower bound for `renyi`, or for `exact` if there is no `renyi`, for a plain covariance if the theorem
-        covers one; or None
+    exact : the epsilon of a release at delta, from the exact law of its privacy loss, a function of (n, delta, d,
+        sigma, size=None), or None
+    attained : a function that gives a lower bound for `renyi` (or for `exact` if `renyi` is None), or None. The lower
+        bound is for a plain covariance if the theorem covers one
     """
 
     name: str
@@ -39,7 +40,9 @@ class Theorem:
     def falls_from(self, d: int, sigma: float) -> int:
         """Return the n from which the cost of a fixed number of records is proved to fall as n grows (see `releases`).
 
-        d, sigma : scalars as in the theorem's function. A cost for this n or more also holds for all larger data sets.
+        d, sigma : scalars as in the theorem's function
+
+        A cost that is computed at this n or a larger one also holds for all larger data sets.
 
         >>> from lib.gaussian_synthesis import THEOREMS
         >>> print([theorem.falls_from(1, 0.9) for theorem in THEOREMS])
