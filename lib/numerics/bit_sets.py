@@ -1,4 +1,4 @@
-"""Sets of variables as integers whose bits are the members: unions and tests take one operation."""
+"""Sets of variables as integers, with a bit for each member: unions and tests take one operation."""
 
 from __future__ import annotations
 

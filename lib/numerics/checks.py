@@ -93,7 +93,7 @@ def whole(name: str, value: Any, interval: str) -> int:
 
 
 def features(value: Any, interval: str) -> NDArray[np.float64]:
-    """Return `value` as floats. Raises ``ValueError`` unless it is a table (n, d) in `interval`, n, d >= 1."""
+    """Return `value` as a table (n, d) of floats. Raises ``ValueError`` unless n, d >= 1 and entries are in `interval`."""
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
@@ -102,7 +102,7 @@ def features(value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
-    """Return `value` as labels (n,) of `n` records. Raises ``ValueError`` unless they are integers from 0 to `classes` - 1."""
+    """Return `value` as labels (n,), integers from 0 to `classes` - 1. Raises ``ValueError`` for any other input."""
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
         raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
@@ -123,7 +123,7 @@ def plain(values: Any) -> Numbers:
 
 @dataclass(frozen=True)
 class PositiveFields:
-    """A dataclass whose fields must each be one number in (0, inf). Raises ``ValueError`` for other fields."""
+    """A dataclass whose fields must each be one number in (0, inf). Raises ``ValueError`` for other values."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

@@ -10,7 +10,8 @@ variable out. The table over all variables involved is never formed. Running the
 with respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so
 derivatives need not be added up.
 
-Tensors hold plain numbers, not logarithms. `marginal_oracle` falls back on `log_space` when products leave the range.
+Tensors hold plain numbers, not logarithms. `marginal_oracle` falls back on `log_space` when products leave the range of
+a double.
 """
 
 from __future__ import annotations
@@ -40,10 +41,10 @@ class Contraction:
     """A compiled request: the product of `inputs`, summed over the variables in `order`.
 
     inputs : `Tensor`s with entries >= 0. Each run reads them anew, so they may be overwritten in
-        place. Either all of them have derivatives or none
+        place. Either all of them have derivatives, or none does
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : the variables in `inputs` but not in `keep`, in the order of their elimination
-    keep : the variables that stay, permitted only without derivatives; each must occur in `inputs`
+    keep : the variables that stay, permitted only if no input has a derivative; each must occur in `inputs`
 
     After `run`, `roots` holds one number for each connected component. The product of these numbers is the sum over
     everything (which could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are
@@ -170,7 +171,7 @@ def _alignment(axes, along) -> tuple:
 
 
 def _reshaped(tensor: Tensor, shape) -> Tensor:
-    """Return a view of the tensor with some axes joined, without names. Raises ``ValueError`` if a copy is needed."""
+    """Return a view with some axes joined, whose names are not updated. Raises ``ValueError`` if a copy is needed."""
     derivative = None if tensor.derivative is None else tensor.derivative.reshape(shape, copy=False)
     return Tensor(tensor.array.reshape(shape, copy=False), tensor.axes, derivative)
 

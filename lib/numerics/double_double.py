@@ -1,10 +1,11 @@
 """Differences of products to full relative accuracy (Dekker 1971, Knuth 1969).
 
 The theorems of `miura2022` divide by quantities such as ``sigma n^2 - 4 d alpha (n - 1)``, which lose every digit of
-double precision near the edge of their condition. A double-double, an unevaluated sum of two doubles (about 32
-digits), keeps its relative accuracy. A double-double is a pair ``(high, low)`` of arrays of equal shape.
+double precision near the edge of the theorems' conditions. A double-double, an unevaluated sum of two doubles (about 32
+digits), keeps the relative accuracy of such differences. A double-double is a pair ``(high, low)`` of arrays of equal
+shape.
 
-Every operation broadcasts. Results are exact unless products overflow (above about 1e300) or underflow.
+Every operation broadcasts. The stated accuracy holds unless products overflow (above about 1e300) or underflow.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def times(x: tuple[Numbers, Numbers], b: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def minus(x: tuple[Numbers, Numbers], y: tuple[Numbers, Numbers]) -> tuple[Numbers, Numbers]:
-    """Return the double-double `x` minus the double-double `y`, with error about 2^-104 of the larger."""
+    """Return the double-double `x` minus the double-double `y`, with error about 2^-104 of the larger one."""
     high, error = two_sum(x[0], -y[0])
     low, tail = two_sum(x[1], -y[1])
     high, low = _renormalise(high, error + low)

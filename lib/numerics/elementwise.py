@@ -1,4 +1,4 @@
-"""Elementwise squares, ratios, logarithms and roots that neither overflow nor vanish at the edges of double precision."""
+"""Elementwise squares, ratios, exponentials and roots that neither overflow nor vanish in double precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TINY = np.finfo(float).tiny
 
 
 def rounded_up(exact: Fraction | float) -> float:
-    """Return the smallest normal double that is at least `exact` >= 0: inf if none is so large, and 0 only for 0."""
+    """Return the smallest normal double that is at least `exact` >= 0, or inf if none is so large; 0 gives 0."""
     try:
         found = float(exact)
     except OverflowError:
@@ -26,7 +26,7 @@ def rounded_up(exact: Fraction | float) -> float:
 
 
 def raised(cost: Numbers, error: float = 2.0**-50) -> Numbers:
-    """Return a positive `cost` of a relative rounding error below `error`, rounded up to at least its exact value."""
+    """Return a positive `cost`, whose relative rounding error is below `error`, raised to at least its exact value."""
     with np.errstate(over="ignore", under="ignore"):
         return checks.plain(np.maximum(np.multiply(cost, 1 + error), TINY))
 
@@ -37,7 +37,7 @@ def raised_delta(delta: Numbers, error: float = 2.0**-49) -> Numbers:
 
 
 def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
-    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits it), rounded up once at the end."""
+    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits the cost), rounded up once."""
     pairs = [pair for pair in zip(costs, counts, strict=True) if pair[1]]
     if any(math.isinf(cost) for cost, _ in pairs):
         return math.inf

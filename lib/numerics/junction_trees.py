@@ -5,9 +5,10 @@ joins all variables that share a factor with it. The joined sets that are not in
 junction tree. The model's size is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section
 4: JT-SIZE).
 
-Finding the best order is NP-hard. Two greedy rules are tried and the smaller result is kept, because either rule alone
-is up to 30 times worse on some structures. One rule eliminates the variable whose joint table is smallest (min-size).
-The other rule eliminates the variable whose elimination adds the fewest pairs of values (weighted min-fill).
+Finding the best order is NP-hard. Two greedy rules are tried and the smaller model is kept, because on some structures
+either rule alone gives a model up to 30 times as large. One rule eliminates the variable whose joint table is smallest
+(min-size). The other rule eliminates the variable whose elimination adds the fewest pairs of values (weighted
+min-fill).
 Source: Koller and Friedman 2009, 9.4.3.2.
 """
 
@@ -41,7 +42,7 @@ class JunctionTree(NamedTuple):
 def junction_tree(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...] | None = None
 ) -> JunctionTree:
-    """Return the smallest of these junction trees of a model: the two greedy ones and, if `order` is given, that of `order`.
+    """Return the smallest of a model's two greedy junction trees and, if `order` is given, the tree of `order`.
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple
@@ -58,8 +59,8 @@ class Growth:
 
     scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of the model, whose order serves as a third rule
 
-    If the order is kept, joins are added along one path only: a variable's clique passes the variables that it gains to
-    the variable's next companion. Under the greedy rules, only the components that the factor touches change.
+    If the order is kept, only the cliques along one path grow: each passes the variables that it gains to the clique of
+    its next variable in the order. Under the greedy rules, only the components that the factor touches change.
     """
 
     def __init__(self, scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], tree: JunctionTree) -> None:
@@ -235,8 +236,9 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 def _tree(order, graph, sizes) -> JunctionTree:
     """Return the tree of `order`. A clique is inside an earlier one if and only if an earlier variable left all of it
-    behind. Proof: let u be the last variable with a clique around the given one. The set that u left is in the clique
-    of its first variable to be eliminated. This variable comes after u, so its clique is the given one.
+    behind. Proof: let u be the last earlier variable whose clique contains the given one. The set that u left behind
+    contains the given clique. It lies in the clique of its own member that is eliminated first. This member comes after
+    u, so its clique is the given one, and the two sets are equal.
     """
     neighbours, maximal, left_behind = list(graph), list[int](), set[int]()
     for v in order:

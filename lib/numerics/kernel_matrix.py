@@ -135,10 +135,10 @@ class Pairwise(LinearOperator):
 def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | None = None) -> Pairwise:
     """Return K with K_ij = exp(-|z_i - z_j|^2 / width) over the rows of `points` (n, p) and `centres` (m, p).
 
-    width : sigma^2 of hasegawa2015 in (0, inf); without a factor 2, as printed; points : default: the centres
+    width : sigma^2 of hasegawa2015, (0, inf), without a factor 2, as printed; points : by default the centres
 
-    Squared distances are computed as differences of squares, so that entries have a relative error of up to
-    (6 p + 24) 2^-53 |z|^2 / width, with the largest |z|^2. Raises ``ValueError`` for a width at which this error
+    Squared distances are computed as differences of squares, so that entries have a relative error of up to (6 p + 24)
+    2^-53 |z|^2 / width, where |z|^2 is the largest squared norm. Raises ``ValueError`` for a width at which this error
     exceeds 1 %.
     """
     right = _squared(np.asarray(centres, dtype=float), width)

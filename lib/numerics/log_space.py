@@ -55,7 +55,7 @@ class Elimination:
     def marginals(self) -> list[np.ndarray]:
         """Return, for each tensor, the probabilities of its cells under the product. All variables must be summed out.
 
-        P(v, companions) = P(companions) P(v | companions), from the last variable to the first.
+        The method computes P(v, companions) = P(companions) P(v | companions), from the last variable v to the first.
         """
         found = [np.ones(())] * len(self.pool)
         for number, (step, sums) in reversed(list(enumerate(zip(self.steps, self._sums), start=self._inputs))):

@@ -1,14 +1,13 @@
 """Maximum-likelihood mixing proportions, with a certificate, when the components are too many to store.
 
 The problem is to maximize F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1, where A is (n, m) and
-non-negative. F is concave. Let g = A^T (1/u) / n, whose mean under theta is 1. No theta' is better than theta by more
-than
+non-negative. F is concave. Let g = A^T (1/u) / n, whose mean under theta is 1. For every other theta',
 
-    F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1),
+    F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1).
 
-whose right-hand side is called the gap. Few components carry weight at the optimum. So a Newton method works on a pool
-of columns. The columns with the largest g join the pool, and the other columns enter only through g (Lindsay, Ann.
-Statist. 1983; the Newton step is that of Wang, J. R. Statist. Soc. B 2007).
+The right-hand side is the gap: no theta' is better than theta by more. Few components carry weight at the optimum. So a
+Newton method works on a pool of columns. The columns with the largest g join the pool, and the other columns enter only
+through g (Lindsay, Ann. Statist. 1983; the Newton step is that of Wang, J. R. Statist. Soc. B 2007).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class Mixture:
 
     support : components with positive proportion, (s,) positions; theta : their proportions, (s,), sum 1
     density : u, (n,); gap : a bound on how far the log-likelihood is below the maximum
-    trace : (rounds, 2), log-likelihood and gap of each round
+    trace : (rounds, 2), log-likelihood and gap of each round; converged : whether the gap is below the tolerance
     """
 
     support: np.ndarray
