@@ -27,7 +27,7 @@ ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of `Accountant.rdp`
 
 
 class Cost(NamedTuple):
-    """The (epsilon, delta)-DP of a whole composition."""
+    """The cost of a whole composition, which is (epsilon, delta)-DP."""
 
     epsilon: float
     delta: float

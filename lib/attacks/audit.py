@@ -89,7 +89,7 @@ def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generat
     trials : integer >= 4, number of users of each value; confidence : (0, 1)
     The score is the log-ratio of a report's probabilities as the oracle states them. A wrong statement makes the audit
     less sharp, but not invalid. `report_audit` also covers other values, as well as leaks that the statement leaves
-    out, for example a hash seed.
+    out, for example those through a hash seed.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_oracle

@@ -47,7 +47,7 @@ class ExactLoss:
     reports: int
 
     def refutes(self, epsilon: float) -> bool:
-        """Return whether the loss exceeds `epsilon`, in [0, inf), by more than rounding (1e-9) could."""
+        """Return whether the loss exceeds an `epsilon` in [0, inf) by more than rounding could explain (1e-9)."""
         return bool(self.loss > checks.real("epsilon", epsilon, "[0, inf)") + _ROUNDING)
 
 
@@ -280,7 +280,7 @@ class _Enumerated(np.random.Generator):
         return self._drawn([_Cell(0.0, 1.0, False) for _ in range(math.prod(shape))], shape, dtype)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        """Return draws known only by their range, or numbers for small ranges; arguments are those of numpy's method."""
+        """Return draws known only by their range, or numbers for small ranges; arguments are as for numpy's method."""
         low, high = (0, low) if high is None else (low, high)
         shape = np.broadcast_shapes(np.shape(low), np.shape(high)) if size is None else size
         shape = tuple(np.atleast_1d(shape).astype(int).tolist())

@@ -63,7 +63,7 @@ class Examination:
     draws: tuple
 
     def caught_by(self, epsilon: float) -> tuple[str, ...]:
-        """Return the names of the findings that speak against the claim of `epsilon`, in [0, inf).
+        """Return the names of the findings that speak against the claim of an `epsilon` in [0, inf).
 
         "law", "together" and "runs" refute the claim. "draws", if it is not empty, is a reason to doubt the claim.
         """

@@ -186,13 +186,14 @@ def _regularised_delta(n, epsilon, d, sigma, size, tolerance=None, lower=False):
 def released_epsilon(
     n: int, delta: float, d: int, sigma: float, *, size: int | None = None, radius: float | None = None
 ) -> float:
-    """Return the smallest epsilon for which the upper bound of `released_delta` is at most `delta`, in (0, 1).
+    """Return the smallest epsilon for which the upper bound of `released_delta` is at most `delta`.
 
-    radius : as in `unbounded_epsilon_tight`; other arguments, errors and source are as in `released_delta`
-    The search ends within 1e-9, and the quadrature's error is added: for fewer than 10 records that error can be a
-    hundred-thousandth of epsilon. The guarantee holds for the same neighbours as this upper bound. Unlike that of
-    `released_dp`, it comes from the privacy loss itself rather than from its Rényi moments. Raises ``ArithmeticError``
-    if the quadrature cannot distinguish delta from 0.
+    delta : (0, 1); radius : as in `unbounded_epsilon_tight`
+
+    Other arguments, errors and source are as in `released_delta`. The search ends within 1e-9, and the quadrature's
+    error is added: for fewer than 10 records that error can be a hundred-thousandth of epsilon. The guarantee holds for
+    the same neighbours as this upper bound. Unlike that of `released_dp`, it comes from the privacy loss itself rather
+    than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon
     >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -214,8 +215,9 @@ def released_epsilon_attained(n: int, delta: float, d: int, sigma: float, *, siz
 
 
 def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, size: int | None = None) -> float:
-    """Return the smallest epsilon at `delta`, in (0, 1), for releasing `size` records from N(mu, Sigma + sigma I).
+    """Return the smallest epsilon at `delta` for releasing `size` records from N(mu, Sigma + sigma I).
 
+    delta : (0, 1)
     The guarantee needs no condition on the data except that they lie in [-1, 1]^d. Neighbours, arguments, errors and
     source are those of `regularised_released_delta`. The result is as accurate as `released_epsilon`. Raises
     ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.

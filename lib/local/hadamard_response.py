@@ -95,7 +95,7 @@ class HadamardResponse(FrequencyOracle):
         return np.asarray(self.variance(own / own.sum(), own.sum(), block_share=shares))
 
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return support counts from their exact joint law: multinomial draws over all cells and each row's +1 cells."""
+        """Return support counts from their exact joint law: multinomial draws over all cells and rows' +1 cells."""
         own = self._checked_true_counts(counts)
         forced = rng.binomial(own, self._forced)
         histogram = rng.multinomial(own.sum() - forced.sum(), np.full(self.cells, 1 / self.cells))

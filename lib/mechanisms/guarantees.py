@@ -50,7 +50,8 @@ class FromLoss:
 
 
 class PureDP(FromLoss):
-    """The guarantee that follows from `epsilon`-DP alone: the worst `epsilon`-DP mechanism is randomized response."""
+    """The guarantee that follows from `epsilon`-DP alone: that of randomized response, the worst `epsilon`-DP
+    mechanism."""
 
     epsilon: float
 

@@ -46,8 +46,8 @@ def exact_exponential(
     rng : may also be `noise.system_rng()`
 
     Candidates are proposed uniformly and accepted with probability e^(-epsilon gap / (2 sensitivity)), where the gap is
-    the distance to the largest score. At most k proposals are expected. The function is faster if epsilon has few
-    binary digits.
+    the distance to the largest score. The expected number of proposals is at most k. The function is faster if epsilon
+    has few binary digits.
     """
     scores = list(scores)
     if not scores or not all(isinstance(score, numbers.Integral) and not isinstance(score, bool) for score in scores):
@@ -165,7 +165,7 @@ class Exponential(PositiveFields):
 class PermuteAndFlip(PositiveFields, PureDP):
     """Go through the candidates in random order and choose the first candidate i whose coin succeeds.
 
-    The coin has the probability e^(-epsilon (best - scores[i]) / (2 sensitivity)), where `best` is the largest score.
+    This coin has the probability e^(-epsilon (best - scores[i]) / (2 sensitivity)), where `best` is the largest score.
     Sampling is exact, without rounding.
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)

@@ -93,7 +93,7 @@ def whole(name: str, value: Any, interval: str) -> int:
 
 
 def features(value: Any, interval: str) -> NDArray[np.float64]:
-    """Return `value` as a table (n, d) of floats. Raises ``ValueError`` unless n, d >= 1 and entries are in `interval`."""
+    """Return `value` as a table (n, d) of floats. Raises ``ValueError`` unless n, d >= 1 and entries are in range."""
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
