@@ -166,7 +166,7 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 def most_provable(trials: int, confidence: float = 0.95) -> float:
     """Return the largest lower bound for delta 0 that `trials` runs on each input can give.
 
-    The bound is this large if all runs on one input hit the event and no run on the other does.
+    The bound reaches this value if all runs on one input hit the event and no run on the other input does.
 
     trials : integer >= 4 (half of them choose the event); confidence : (0, 1)
 

@@ -1,7 +1,7 @@
 """An audit of local protocols over all values, which learns from raw reports the features that distinguish values.
 
 `audit.audit_oracle` scores reports by the probabilities that the protocol states, and so misses an unstated leak, such
-as a seed. Here the score is learned from the reports.
+as one through a seed. Here the score is learned from the reports.
 
 The features of a report are boolean:
 - for integers: every bit of every number, whether the number of ones is odd (in each and in all), and how many bits are
@@ -51,10 +51,10 @@ class ReportAudit(Audit):
 class Examination:
     """The findings of `examine`.
 
-    law : the loss of one report, on few values; None if it cannot be enumerated
-    together : the loss of two users' reports on two values, with one user's value known; None if `law` is None or
-        refutes epsilon
-    runs : the audit learned from raw reports, on many values; draws : the values that `uneven_draws` gives
+    law : the loss of one report, for an oracle with few values; None if it cannot be enumerated
+    together : the loss of two users' reports if one user's value is known, for an oracle with two values; None if `law`
+        is None or refutes epsilon
+    runs : the audit by raw reports, for an oracle with many values; draws : the values that `uneven_draws` gives
     """
 
     law: ExactLoss | None
@@ -102,7 +102,7 @@ def audit_reports(
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : integer >= 8, number of users of each value; confidence : (0, 1)
-    grid : [1e-100, 1e100]. Real reports are first rounded to its multiples; with None, they are not rounded
+    grid : [1e-100, 1e100]. Real reports are first rounded to multiples of `grid`; with None, they are not rounded
 
     Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
     about k^2 `trials` numbers.
@@ -142,9 +142,9 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
     oracle : a frequency oracle: anything with `k` and `perturb`
     trials : integer >= 1, number of seeds; for each, one user reports every value in turn, with a new generator
 
-    A shared generator, or a clock, would distinguish these values. An honest sampler may draw more for some outcomes,
-    so the values are a reason to investigate, not a proof. `exact_law.report_law` with `with_draws` gives the joint law
-    of the report and the number of draws.
+    Users who share the generator, or anyone with a clock, could distinguish these values from 0. An honest sampler may
+    draw more for some outcomes, so the values are a reason to investigate, not a proof. `exact_law.report_law` with
+    `with_draws` gives the joint law of the report and the number of draws.
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()

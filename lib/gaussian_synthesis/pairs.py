@@ -34,9 +34,9 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
     """Return a lower bound for `bounded_epsilon_centred`: the larger D_alpha of two explicit pairs of data sets.
 
     The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
-    mean of these records is added as another record.) The second data set also contains the record (1, ..., 1). The
-    first also contains the mean of the common records or, in the other pair, the record (-1, ..., -1), which gives a
-    larger divergence for large sigma.
+    mean of these records is added as another record.) In each pair the second data set also contains the record (1,
+    ..., 1). The first data set also contains the mean of the common records or, in the other pair, the record (-1, ...,
+    -1), which gives a larger divergence for large sigma.
     n : integer in [2, inf); other arguments are as in `unbounded_epsilon_attained`.
     Source: chapter 3 of miura2022, Theorem G.
 
@@ -67,11 +67,11 @@ def _replaced(n, alpha, far, near):
 def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return a lower bound for `regularised_epsilon`: the D_alpha of an explicit pair of data sets, rounded down.
 
-    One data set has n equal records in a corner of the cube; the other also has a record in the opposite corner. Their
-    Gaussians differ in one direction only, as the first coordinates of Theorem H's pair do. So `regularised_epsilon` is
-    above the true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2 or d psi(1/n)/2, of order
-    d / n^2. Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if (alpha - 1) n tau >= (n +
-    1)^2.
+    One data set has n equal records in a corner of the cube; the other data set has one more record, in the opposite
+    corner. Their Gaussians differ in one direction only, as the first coordinates of Theorem H's pair do. So
+    `regularised_epsilon` is above the true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2
+    or d psi(1/n)/2, of order d / n^2. Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if
+    (alpha - 1) n tau >= (n + 1)^2.
     Coq checks both directions, except for rounding: `H_added_attained` and `H_removed_attained` in proofs/.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon_attained

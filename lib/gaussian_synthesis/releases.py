@@ -57,7 +57,8 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
                 orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
     """Return the (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
 
-    n, d, sigma : scalars as in `bound`, an epsilon function of `bounds`; delta : (0, 1); size : fixed in advance
+    n, d, sigma : scalars as in `bound`, an epsilon function of `bounds`; delta : (0, 1)
+    size : number of released records, fixed in advance
     conversion : as for `accounting.rdp_to_dp`
 
     The result is that of `rdp_to_dp`, with the smallest `.epsilon` and its order `.alpha`.
@@ -114,7 +115,7 @@ def released_delta(
     Neighbours are unbounded, of sizes n and n + 1, both in D_sigma.
 
     epsilon : number or array in (-inf, inf); n, d, sigma : scalars as in `unbounded_epsilon_tight`
-    size : fixed in advance, default n
+    size : number of released records, fixed in advance, default n
     tolerance : as for `hockey_stick_gaussian`. The default is 1e-14, or 10^-(4 + size) for fewer than 10 records,
         because their integrand falls slowly
 
@@ -192,7 +193,7 @@ def released_epsilon(
 
     Other arguments, errors and source are as in `released_delta`. The search ends within 1e-9, and the quadrature's
     error is added: for fewer than 10 records that error can be a hundred-thousandth of epsilon. The guarantee holds for
-    the same neighbours as this upper bound. Unlike that of `released_dp`, it comes from the privacy loss itself rather
+    the same neighbours as that upper bound. Unlike that of `released_dp`, it comes from the privacy loss itself rather
     than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon

@@ -85,7 +85,8 @@ class THE(UnaryEncoding):
     theta : [0, 1]; default: the threshold with the smallest variance at frequency 0
 
     The bits are independent, so the client draws them with their probabilities p and q and never draws the noise. The
-    law is the same, but no Laplace variable is rounded. Thresholding makes `privacy_loss` smaller than `epsilon`.
+    law of a report is the same, but no Laplace variable is rounded. Thresholding makes `privacy_loss` smaller than
+    `epsilon`.
     """
 
     def __init__(self, k: int, epsilon: float, theta: float | None = None) -> None:

@@ -115,7 +115,8 @@ class LocalHashing(FrequencyOracle):
         """Return support counts, each from its exact law; their joint law is that of ideal random hash functions.
 
         The hash functions of `perturb` are independent for any two values, which makes each count's law exact. Ideal
-        functions would be independent for all values. For three or more values jointly, their law is an approximation.
+        functions would be independent for all values. For three or more values jointly, the law of ideal functions is
+        an approximation.
         """
         return self._independent_binomials(counts, rng)
 

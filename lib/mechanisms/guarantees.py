@@ -50,8 +50,7 @@ class FromLoss:
 
 
 class PureDP(FromLoss):
-    """The guarantee that follows from `epsilon`-DP alone: that of randomized response, the worst `epsilon`-DP
-    mechanism."""
+    """The guarantee of `epsilon`-DP alone: that of randomized response, the worst `epsilon`-DP mechanism."""
 
     epsilon: float
 
