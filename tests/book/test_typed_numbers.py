@@ -81,7 +81,6 @@ ALLOWED = {
         "a thousand steps": "a setting of `lib.tables.plan.PRINTED`",
         "with a hundred trials": "a setting of the kept study",
         "A hundred trials": "a setting of the kept study",
-        "From 0.1 to 100": "settings of the kept study",
         "from 0.1 to 100": "settings of the kept study",
         "at 100": "a setting of the kept study",
         "between 0.3 and 10": "settings of the kept study",
