@@ -1,16 +1,17 @@
 """AIM, the adaptive and iterative mechanism (miura2025, Algorithms 2 to 4).
 
 In every round, AIM privately selects the marginal that its model gets most wrong, measures that marginal with noise,
-and fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. The budget is one
-rho of zero-concentrated DP. The rounds together cost at most rho, though each round's cost, choice and noise depend on
-earlier rounds. Let L_t be the privacy loss of a round and rho_t its cost. At every order alpha, given the past, the
-moment E[e^((alpha-1)(L_t - alpha rho_t))] is at most 1. The moment for the sums of the losses and of the costs is then
-also at most 1 (a Rényi filter; Feldman and Zrnic 2021). A `plan` contains the settings of the algorithm: our settings,
-or those that the paper prints.
+and fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. A `plan` contains
+the settings of the algorithm: our settings, or those that the paper prints.
+
+The privacy budget is a number rho of zero-concentrated DP. The rounds together cost at most rho, though each round's
+cost, choice and noise depend on earlier rounds. Let L_t be the privacy loss of round t and rho_t its cost. Given the
+earlier rounds, E[e^((alpha-1)(L_t - alpha rho_t))] is at most 1 at every order alpha > 1. The same expectation is then
+also at most 1 for the sum of all L_t and the sum of all rho_t (a Rényi filter; Feldman and Zrnic 2021).
 
 Neighbouring tables are "unbounded" if a record is added or removed, as in the code that the paper measured. Neighbours
 are "bounded" if a record is replaced, as in the paper's Definition 2.1; the number of records is then public.
-AIM was published by McKenna, Mullins, Sheldon, Miklau 2022.
+AIM was published by McKenna, Mullins, Sheldon and Miklau (2022).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ class Step:
 
     attributes : the attributes of the measured marginal; () if the number of records was measured
     sigma : scale of the noise in counts: the standard deviation of Gaussian noise, or b of Laplace noise
-    epsilon : privacy cost of the choice by the exponential mechanism. It is 0 in the initialization, which makes no choice
+    epsilon : privacy cost of the choice by the exponential mechanism, 0 in the initialization, which makes no choice
     rho_used : zCDP spent so far, including this step
     cells : size of the model fitted after the step: the number of cells of its junction tree's cliques
     gap, evaluations : the duality gap of the fitted model, and the number of calls of the oracle during the fit
@@ -72,8 +73,8 @@ class Choice:
     model : the model before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
-    expected : noise expected in a count. Scores subtract this amount for all cells or, if `clear`, for the cells that
-        are off by more than this amount
+    expected : mean absolute noise of a count. It is subtracted from the distance in every cell. If `clear`, cells with
+        a smaller distance add nothing to the score
     """
 
     model: GraphicalModel
@@ -88,8 +89,9 @@ class Choice:
 class Result:
     """The result of a run.
 
-    synthetic : a `Table` drawn from `model`; model : the last model; measurements, steps : all that were made, in order
-    rho : the budget; rho_used : the part spent. In an exact run both are Fractions, like the steps' scales and epsilons
+    synthetic : a `Table` drawn from `model`; model : the last model
+    measurements, steps : all measurements and all steps of the run, in order
+    rho : the budget; rho_used : the part spent. In an exact run, `rho` and `rho_used` are Fractions
     noise : the kind of noise; total : the number of records if it is public, else None; choice : the last round's choice
     """
 
@@ -110,18 +112,18 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
     """Run AIM on a `Table` and return a `Result`, which satisfies (epsilon, delta)-DP for `neighbours`.
 
     epsilon : (0, inf), or [1e-6, 1e6] for an exact run; delta : (0, 1), or [1e-300, 1) for an exact run
-    workload : the marginals to preserve: k for all sets of k attributes, a collection of attribute
-        sets, or a mapping from attribute sets to weights c_s in [1e-100, 1e100]
+    workload : the marginals to preserve, given as k for all sets of k attributes, as a collection of attribute sets, or
+        as a mapping from attribute sets to weights c_s in [1e-100, 1e100]
     plan : settings of the algorithm. `plan.PRINTED` contains the settings of the paper
     rng : for study only, because anyone who knows its seed can remove the noise. With None, the default, the run is exact.
         An exact run draws from the operating system and computes only with integers and fractions until the noise is
         added (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
     records : number of records to synthesize. The default is the model's total, which is noisy under unbounded
-        neighbours, but is limited to `graphical_model.MOST_CODES` codes in all
+        neighbours, or fewer if these records would have more than `graphical_model.MOST_CODES` codes in all
     errors : sizes k of attribute sets whose errors each `Step` records, for example (1, 2, 3)
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table lacks, and a size
-    limit that leaves no candidates. An exact run also refuses Laplace noise, `errors`, and noise beyond 2^50.
+    limit that leaves no candidates; in an exact run also for Laplace noise, `errors`, and noise of scale 2^50 or above.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, aim
@@ -235,14 +237,14 @@ class _Run:
         return scale
 
     def drawn(self, most, rng) -> list:
-        """Return the attribute sets that a round may choose from: all sets, or `most` drawn sets if there are more."""
+        """Return the sets that a round may choose from: all candidates or, if they are more, `most` drawn at random."""
         cliques = list(self.weights)
         if len(cliques) <= most:
             return cliques
         return [cliques[place] for place in np.sort(rng.choice(len(cliques), most, replace=False))]
 
     def round(self, schedule, drawn) -> None:
-        """Choose one of `drawn`, measure, fit, and set the next round's budget (Algorithm 2, lines 9 to 14)."""
+        """Choose a set of `drawn`, measure it, fit, and set the next round's budget (Algorithm 2, lines 9 to 14)."""
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(drawn, schedule.used / schedule.rho)
@@ -265,7 +267,7 @@ class _Run:
         self._note(chosen, scale, epsilon, schedule, annealed=anneal)
 
     def _taught_little(self, chosen, before, scale) -> bool:
-        """Return whether measuring `chosen` changed its counts `before` so little that the noise must fall."""
+        """Return whether measuring `chosen` added so little to the model's counts `before` that the noise must fall."""
         if self.plan.pace == "steady":
             return False
         if self.plan.pace == "printed":
@@ -294,7 +296,7 @@ class _Run:
 
     def _affordable(self, drawn, share) -> list:
         """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not
-        grow. If no set fits, as in a first round without initialization, return the smallest set of the workload."""
+        grow. If no set fits, as in a first round without initialization, return the set whose model is smallest."""
         limit = self.max_cells * share
         candidates = [clique for clique in drawn if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]

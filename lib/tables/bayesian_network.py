@@ -5,20 +5,21 @@ and its parents among the attributes already placed. The score measures how stro
 Then the counts of each attribute with its parents are measured with noise, and records are drawn down the network.
 
 The first attributes, with fewer than `parents` parents, need no separate tables: their tables are marginals of the
-table of the first attribute that has `parents` parents. So d attributes cost d - 1 selections and max(d - parents, 1)
+table of the first attribute that has `parents` parents. So d attributes need d - 1 selections and max(d - parents, 1)
 measurements.
 
-The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n|, with c the joint counts of an attribute x and its
-parents y, and n the sum of c. This score is n times the score R of Zhang et al. Adding the record (x_0, y_0) to a table
-with proportions p of x and q of y moves
+The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n| over all x and y. Here c are the joint counts of an
+attribute x and its parents y, and n is the number of records. This score is n times the score R of Zhang et al. Adding
+the record (x_0, y_0) to a table with proportions p of x and q of y moves
 
-    c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y))
+    c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y)),
 
-(put both sides over n + 1). The L1 norms of both factors are below 2, so the score moves by less than 2 for every n.
-So n may be private. (Multiplied by n, the mutual information, which the paper uses, moves by up to about log(n), which
-is unbounded if n is private.)
+as one sees with the common denominator n + 1. The L1 norm of either bracket is at most 2, so the score moves by at most
+2n/(n+1), which is below 2 for every n. The number of records may therefore be private. (The paper's score is the mutual
+information. Multiplied by n, it moves by up to about log(n), which has no bound if n is private.)
 
-The domain must be public. Noise is drawn in floating point, so attacks on low-order bits are not covered (Mironov 2012).
+The domain must be public. Noise is drawn in floating point, so the guarantee does not cover attacks on low-order bits
+(Mironov 2012).
 """
 
 from __future__ import annotations
@@ -53,14 +54,15 @@ class PrivBayes:
 
 
 def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents: int = 2) -> PrivBayes:
-    """Return synthetic records of `table`; the release is `epsilon`-DP if a record is added or removed.
+    """Return a `PrivBayes` with synthetic records of `table`; it is `epsilon`-DP if a record is added or removed.
 
     table : `Table` over a public domain; epsilon : (0, inf); rng : numpy Generator
-    parents : integer >= 1, the number of parents of an attribute (for the first attributes, all earlier ones)
+    parents : integer >= 1, the number of parents of an attribute. The parents of the first attributes, which are
+        fewer, are all earlier attributes
 
-    A table of counts has sensitivity 1 and gets Laplace noise. Postprocessing moves noisy counts to the nearest
-    counts >= 0 with a common sum, which is the estimate of n and the number of records. Raises ``ValueError`` for
-    values out of range.
+    A table of counts has sensitivity 1 and gets Laplace noise. Postprocessing replaces noisy counts by the nearest
+    counts >= 0 whose sum is the noisy estimate of the number of records. This estimate, rounded, is also the number of
+    synthetic records. Raises ``ValueError`` for values out of range.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, privbayes
@@ -137,7 +139,7 @@ def _common_total(noisy) -> float:
 
 
 def _consistent(network, counts):
-    """Return one table for each attribute: attributes without a table get marginals of the first measured one."""
+    """Return one table for each attribute: attributes without a table get marginals of the first measured table."""
     first = len(network) - len(counts)
     axes, whole = (network[first][0], *network[first][1]), counts[0]
     # The attributes before `first` are its parents.

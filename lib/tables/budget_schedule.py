@@ -18,7 +18,7 @@ class Schedule:
     """A spending plan for the budget rho; apart from rounding, the part `used` never exceeds rho.
 
     rho, rounds : [1e-100, 1e100]; alpha : [1e-9, 0.999999]
-    The next round has the noise `multiplier`, which is sigma_t for sensitivity 1, and `epsilon`, which is epsilon_t.
+    For the next round t, `multiplier` is sigma_t at sensitivity 1, and `epsilon` is epsilon_t.
     Source: miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4.
     """
 
@@ -36,8 +36,8 @@ class Schedule:
         self.divide()
 
     def measure(self, share: Any = None) -> Any:
-        """Spend the cost of a round's measurement, or `share` of the budget, without a choice; return the multiplier.
-        Raises ``ValueError`` if the cost is not below the budget that is left, because a round must still follow."""
+        """Spend the cost of a measurement without a choice: `share` of the budget, or what a round's measurement costs.
+        Return the noise multiplier. Raises ``ValueError`` if too little of the budget is left for a round to follow."""
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
         cost, left = 1 / (2 * multiplier**2), self._left()
         if cost >= left:
@@ -64,7 +64,7 @@ class Schedule:
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's budget: `growth` times the last one if the last round changed too little (`anneal`)."""
+        """Set the next round's budget: the budget of the last round, times `growth` if `anneal`."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
@@ -79,7 +79,7 @@ class Schedule:
         return (self.rho - self.used) * (1 - 1e-12)  # minus a margin for rounding errors
 
     def _finish_if_short(self) -> None:
-        """Make the next round the last one, with all the budget left, if this is at most the cost of two rounds."""
+        """If the budget left is at most the cost of two rounds, give all of it to the next round, which is the last."""
         left = self._left()
         if left <= 2 * self._cost():
             self.last = True
@@ -111,7 +111,8 @@ class ExactSchedule(Schedule):
         return self.rho - self.used
 
     def _share(self, budget, rounds) -> None:
-        """Set rounds that cost at most their part. The last has more binary digits, because its remainder is lost."""
+        """Set rounds that cost at most `budget` together. The numbers of the last round have more binary digits,
+        because the part of its budget that rounding leaves over is lost."""
         bits = 20 if self.last else _BITS
         self.multiplier = root_up(rounds / (2 * self.alpha * budget), bits)
         self.epsilon = root_down(8 * (1 - self.alpha) * budget / rounds, bits)

@@ -66,10 +66,10 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
 
 
 class Counts:
-    """The marginals of a table over `sets` of its attributes, each counted when it is first requested.
+    """The marginals of a table over `sets` of its attributes, counted when they are requested.
 
     The smallest marginals, up to a fixed number of cells together, are cached. Other marginals are counted at each
-    call. The choice of cached marginals depends only on the domain.
+    call. Which marginals are cached depends only on the domain and the sets, not on the records.
     """
 
     def __init__(self, table: Counted, sets: Iterable[tuple[str, ...]]) -> None:

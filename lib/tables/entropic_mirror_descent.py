@@ -24,7 +24,10 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`, and the `losses` and total oracle `calls` (T + 1,) before each step and after the last."""
+    """The last `model`, and the `losses` and the total numbers of oracle `calls` before each of T steps and at the end.
+
+    Both arrays have the shape (T + 1,).
+    """
 
     model: GraphicalModel
     losses: np.ndarray
@@ -44,8 +47,8 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
     start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;
         default: the uniform model
 
-    By default a step begins with twice the last `step_size`, and halves the step size until the loss falls by at least
-    half of the amount that its slope predicts. Each trial is another call of the oracle.
+    By default, each step tries twice the step size of the step before. The size is then halved until the loss falls by
+    at least half of the amount that the loss's slope predicts. Each trial is another call of the oracle.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Measurement, mirror_descent

@@ -2,8 +2,8 @@
 
 A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along each of their axes
 (`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can give the same function of a
-record, because a main effect may belong to any clique with its attribute. For all cliques together, `Effects` finds
-the effects, which are unique. The effect of the empty subset, a constant, is left out throughout.
+record, because a main effect may belong to any clique with its attribute. The effects of that function are unique;
+`Effects` computes them for all cliques together. The effect of the empty subset, a constant, is left out throughout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,9 @@ def subsets(clique: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 class Effects:
-    """The effects of tables on `cliques`, different sorted tuples of variables of `sizes` (a tuple).
+    """The effects of tables on `cliques`.
+
+    cliques : different sorted tuples of variables; sizes : number of values of each variable (a tuple)
 
     Flat arrays contain the tables of all cliques, or of all effects, one after another, each in C order. The effects
     are in the order of `subsets`, and the table of an effect has the axes of its subset. `slices` gives the positions
@@ -65,11 +67,12 @@ class Effects:
         return self._centred(self._collect @ theta)
 
     def of_counts(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the effects, as sums, of tables that agree where their cliques overlap."""
+        """Return the effects of tables that agree where their cliques overlap, as sums over the other variables."""
         return self._centred((self._collect @ tables) / self._copies)
 
     def spread(self, effects: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the tables with these `effects`, as sums: the transpose of `of_potentials`, for centred effects."""
+        """Return the tables with these `effects`, sums as in `of_counts`. This map is the transpose of `of_potentials`
+        if the effects are centred."""
         return self._spread @ effects
 
     def _centred(self, tables):

@@ -33,7 +33,8 @@ class MarginalOracle:
     sizes : number of values of each variable (a tuple, indexed by variable)
     order : an elimination order that is known to be good, to compare with the orders that are found
 
-    A clique inside another shares the other's tensor, and their potentials add up. A variable in no clique is uniform.
+    The potentials of a clique inside a larger clique are added to the larger clique's tensor. A variable in no clique
+    is uniform.
     """
 
     def __init__(
@@ -119,7 +120,8 @@ class MarginalOracle:
     def __call__(self, potentials: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         """Return (log Z, probabilities of the cells of each clique), for flat `potentials` (cells,).
 
-        Other methods then use these potentials, which may be -inf. Raises ``ValueError`` if no record is possible.
+        A potential may be -inf. Later calls of the other methods use the same potentials. Raises ``ValueError`` if no
+        record is possible.
         """
         self._singles = dict[int, np.ndarray]()
         np.concatenate((potentials, [0.0]), out=self._potentials)  # the last entry is a potential that adds nothing
@@ -157,9 +159,9 @@ class MarginalOracle:
 
     def _plain_numbers_do(self, depth) -> bool:
         """Return whether plain numbers suffice for a sum Z of exp(-depth) times the product of the factors' maxima.
-        A product below the range of plain numbers is less than exp(-708) times the product of the maxima. At most as
-        many products are lost in a sum as there are cells, and each is a factor in at most that number of terms. The
-        loss matters only if Z itself is as small as the lost products.
+        A product below the range of plain numbers is less than exp(-708) times the product of the maxima. A sum loses
+        at most one product for each cell of the domain, and a lost product is a factor of at most that number of terms.
+        The loss matters only if Z itself is as small as the lost products.
         """
         return depth <= self._limit
 
@@ -185,8 +187,8 @@ class MarginalOracle:
                 np.copyto(logs, before)
 
     def _balance(self) -> None:
-        """Move functions of single variables between the tensors, whose product stays the same: for each value of each
-        variable, the tensors' maxima become equal. The product of the maxima is then often nearer to Z."""
+        """Move functions of single variables between the tensors, so that for each value of each variable the tensors'
+        maxima become equal. Their product stays the same, and the product of the maxima is then often nearer to Z."""
         with np.errstate(invalid="ignore", over="ignore"):  # values that some tensor excludes stay as they are
             for tables in self._shared:
                 maxima = [table.max(axis=others, keepdims=True) for table, others in tables]
@@ -196,10 +198,10 @@ class MarginalOracle:
                     table += np.where(np.isfinite(shift), shift, 0.0)
 
     def _exponentiate(self) -> tuple[float, float]:
-        """Set the tensors to their scaled exponentials. Return the sum of their largest logarithms before, and the
-        logarithm of the scale. The maxima are then as large as possible without overflow of any product or sum. Maxima
-        below 1 would leave only half the range, and the subnormal numbers at the lower end of the range are slow to
-        compute with."""
+        """Set the tensors to their scaled exponentials. Return the sum of the largest logarithms before scaling and the
+        logarithm of the scale. The scale makes the maxima as large as possible without overflow of a product or sum.
+        Maxima below 1 would leave only half the range, and the subnormal numbers at its lower end are slow to compute
+        with."""
         logs = self._log_factors
         if not logs.size:
             return 0.0, 0.0
@@ -247,10 +249,11 @@ class MarginalOracle:
         return contraction.result / self._seed
 
     def _around(self, variables) -> list[Tensor]:
-        """Return few tensors whose product, summed over all other variables, is the marginal of `variables`. Each step
-        sums out one variable and hands the result to a later step, so the steps form a tree. The steps of `variables`
-        and the steps between are needed. Their inputs sum up the steps below them, and the topmost derivative sums up
-        the steps above them.
+        """Return few tensors whose product, summed over all other variables, is the marginal of `variables`.
+
+        Each step of the contraction sums out one variable, and a later step reads the result, so the steps form a tree.
+        The steps of `variables` and the steps between them on the tree are needed. The inputs of these steps contain
+        the sums of all steps below, and the derivative of the topmost result contains the sums of all steps above.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
         parent = self._parent

@@ -1,24 +1,25 @@
 """AIM's plan: its first measurements, its choice of marginals, when it lowers its noise, and how it fits its models.
 
-Each of three devices is as Algorithms 2 to 4 of miura2025 print it ("printed"), or an improvement of ours. All inputs
-of a device are public or noisy, except the scores, which the exponential mechanism protects.
+Three parts of AIM can each be as Algorithms 2 to 4 of miura2025 print them ("printed"), or as we improve them. Their
+inputs are public or noisy, except the scores, which the exponential mechanism protects.
 
-start : "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). "sized" first
-    measures the number of records, unless that number is public. The noise in the attributes' counts is then known
-    relative to the number of records. The larger this noise is, and the fewer attributes there are, the more of the
-    budget they get (`first_share`). An attribute of n values has n noisy counts, so that its L1 error grows as n sigma.
-    The sum of these errors is smallest, at the same budget, if each attribute's part grows as n^(2/3) (`parts`). Option
-    "none" measures nothing before the first round.
-choice : "printed" scores a marginal by its L1 distance from the model's, less the noise expected in all of its cells
-    (Algorithm 2, line 11). A large table with a few cells that are far off then has a negative score: the noise of its
-    other cells lowers the score, though the fit does not follow that noise. Option "clear" adds up how far the distance
-    of each cell exceeds the noise expected in the cell, and ignores cells with a smaller distance. The sensitivity of
-    either score is the number of counts that a record can change.
-pace : "printed" quarters the noise's variance after a round that moved the model by less than the noise expected in all
-    cells (Algorithm 4), including nearly empty ones. Option "tested" halves the variance after a measurement that noise
-    alone explains. The test statistic is the squared distance of the measurement from the model before it, divided by
-    the variance. Under noise alone, the mean of the statistic is the number of cells, which it may exceed by at most a
-    standard deviation. Option "steady" never changes the noise: every round but the last costs the same.
+start : "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). Option "sized"
+    first measures the number of records, unless that number is public. The noise in the attributes' counts is then
+    known relative to the number of records. The larger this noise is, and the fewer attributes there are, the more of
+    the budget the attributes get (`first_share`). An attribute of n values has n noisy counts, so that its L1 error
+    grows as n sigma. At the same budget, the sum of these errors is smallest if each attribute's part grows as n^(2/3)
+    (`parts`). Option "none" measures nothing before the first round.
+choice : "printed" scores a marginal by its L1 distance from the model's marginal, less the noise expected in all of its
+    cells (Algorithm 2, line 11). A large table of which a few cells are far off can then have a negative score, because
+    the noise expected in the other cells is subtracted too. Option "clear" adds up the cells' distances in excess of
+    the noise expected in a cell, and ignores cells with a smaller distance. Either way, the sensitivity of a score of
+    weight 1 is the number of counts that a record can change.
+pace : "printed" quarters the noise's variance after a round that moved the model's counts by at most the noise expected
+    in all cells (Algorithm 4), nearly empty cells included. Option "tested" halves the variance after a measurement
+    that noise alone explains. The test statistic is the squared distance of the measurement from the model before it,
+    divided by the variance. Under noise alone, the mean of the statistic is the number of cells. Noise is taken to
+    explain a statistic that exceeds this mean by at most one standard deviation. Option "steady" keeps the noise the
+    same in all rounds but the last.
 """
 
 from __future__ import annotations
@@ -51,32 +52,33 @@ class Plan:
     """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
 
     start : "sized", "printed" or "none"; choice : "clear" or "printed"; pace : "tested", "printed" or "steady". The
-        module's docstring describes these devices
-    rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes;
-        None: `rounds_for`. With a number near d, the budget may end within the first d measurements
+        module's docstring describes these options
+    rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes. The
+        default is `rounds_for`. With a number near d, the budget may end within the first d measurements
     alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
     noise : "gaussian", or "laplace" with the same rho in each round
-    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf); None: `max_cells_for`. A
-        run uses the proportion of the limit that equals the proportion of the budget spent, so that early rounds leave
-        room for later rounds. The run does not count the records over attribute sets that never fit
-    candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf); None:
-        `candidates_for`. If the workload has more sets, each round draws this number anew without looking at the
-        records. The guarantee is the same, rounds are faster, and errors are larger (4 % in a run with 1/5 of 465 sets)
+    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf). The default is
+        `max_cells_for`. A model may use at most the proportion of the limit that equals the proportion of the budget
+        spent, so that early rounds leave room for later rounds. The run computes no marginal that can never fit
+    candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf). The default is
+        `candidates_for`. If there are more candidates, each round draws this number of them at random, without looking
+        at the records. The guarantee stays the same and rounds are faster, but errors are larger (by 4 % in a run with
+        1/5 of 465 sets)
     round_fit : for the models between rounds, the weight of the entropy times sigma, [1e-6, 1e6], and the accepted gap,
         [1e-6, 1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
-    descent : an integer in [0, inf), the number of steps of mirror descent for each model, from the model before and
-        with weights 1/sigma (Algorithms 1 and 2). With 0, `graphical_model.fit` fits the models by its dual method,
-        with weights 1/sigma^2, as `round_fit` and `last_fit` say
+    descent : the number of steps of mirror descent by which each model is fitted, an integer in [0, inf). The descent
+        starts from the model before and has the weights 1/sigma (Algorithms 1 and 2). With 0, the models are fitted by
+        the dual method of `graphical_model.fit`, with the weights 1/sigma^2 and the settings `round_fit` and `last_fit`
     last_fit : "adaptive" or "plain"
 
-    An "adaptive" last fit takes four steps; effects that exceed their noise by less get a larger weight of the entropy.
-    A "plain" last fit takes one step, with the same small weight of the entropy for all effects.
+    An "adaptive" last fit takes four steps, with a larger weight of the entropy for effects that barely exceed their
+    noise. A "plain" last fit takes one step, with the same small weight of the entropy for all effects.
 
     `OURS` contains our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
-    Algorithm 2, plus a limit on the model's size, without which a run may never end. The paper does not give this limit
-    or the number of steps; both numbers are those of its authors' code. `AUTHORS_CODE` has the same devices and
-    numbers, but the weights 1/sigma^2 that the code has had since 2026. Its models have the smallest loss, which the
-    code approaches.
+    Algorithm 2, plus a limit on the model's size, without which a run may not end. The paper does not give this limit
+    or the number of steps of the descent; we use those of its authors' code. `AUTHORS_CODE` differs from `PRINTED` in
+    the fit: the weights are 1/sigma^2, as in the code since 2026, and the models have nearly the smallest loss, which
+    the descent of the code approaches.
     Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan
@@ -113,8 +115,8 @@ class Plan:
     def rounds_for(self, d: int) -> float:
         """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
 
-        The default is 16 d, as printed. For the pace "tested" the default is 5 d, and less for a `d` above 32, because
-        rounds then take longer.
+        The default is 16 d, as printed. For the pace "tested", the default is 5 d up to d = 32. Above, it is less than
+        5 d, because rounds then take longer.
         """
         d = checks.whole("d", d, "[1, inf)")
         if self.rounds is not None:
@@ -122,9 +124,10 @@ class Plan:
         return max(min(5 * d, 160), 2 * d) if self.pace == "tested" else 16 * d
 
     def max_cells_for(self, d: int, rho: float, counted: int) -> int:
-        """Return `max_cells`, or the default for `d` attributes, the budget `rho`, and candidates of `counted` cells.
+        """Return `max_cells`, or the default for `d` attributes, the budget `rho` and `counted` cells of candidates.
 
-        A "clear" choice finds more to measure. With a small budget a small model is nearly as accurate, and faster.
+        For the choice "clear", the default falls with the budget. With a small budget, a small model is nearly as
+        accurate as a large one, and faster to fit.
         """
         if self.max_cells is not None:
             return self.max_cells
@@ -143,7 +146,7 @@ class Plan:
 
     @property
     def growth(self) -> int:
-        """Return the factor that the budget of a round is multiplied by when the noise is lowered."""
+        """Return the factor by which the budget of a round grows when the noise is lowered."""
         return 4 if self.pace == "printed" else 2
 
 
@@ -167,13 +170,13 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
 def first_share(noise: float, d: int) -> Fraction:
     """Return the proportion of the budget that `d` single attributes get.
 
-    noise : (0, inf), the L1 distance, as a proportion of all records and a mean over the attributes, that noise alone
-        would cause if the attributes got all of the budget
+    noise : (0, inf), the L1 error that noise alone would cause if the attributes got all of the budget: a mean over the
+        attributes, as a proportion of all records
     d : [1, inf)
 
-    The proportion is three times the square root of the noise, at least 0.1 and at most 0.5. For d < 9 there is a
-    further factor 3 / sqrt(d), because fewer attributes leave fewer pairs to measure. These numbers were found by trial
-    on the tables of `notebooks.studies.aim_peers.TUNED`.
+    The proportion is three times the square root of the noise. For d < 9 it is multiplied by 3 / sqrt(d), because fewer
+    attributes leave fewer pairs to measure. The result is limited to [0.1, 0.5]. These numbers were found by trial on
+    the tables of `notebooks.studies.aim_peers.TUNED`.
     """
     noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
     share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))

@@ -5,11 +5,11 @@
 - Counts are integers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, integer counts plus noise of
   variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
 - The model is public, because it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the
-  expected noise and the weights, which are also public. The scores are then integers. One record changes them by at
-  most GRAIN times the largest weight, or twice that if it is replaced. The exact exponential mechanism makes the
-  choice.
+  expected noise and the weights, which are also public. The scores are then integers. Adding or removing a record
+  changes a score by at most GRAIN times the largest weight, and replacing a record by at most twice that. The exact
+  exponential mechanism makes the choice.
 
-Sums of 64-bit integers cannot overflow for tables of fewer than 2^50 records.
+For tables of fewer than 2^50 records, the sums of 64-bit integers cannot overflow.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class FloatingDraws:
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
-        """Return the score of a candidate: the more wrong the model is about it, the higher the score.
+        """Return the score of a candidate, which is higher the further the model's counts are from the true counts.
 
         truth : counts; believed : the model's counts; scale : the scale of the noise with which the choice will be
             measured
@@ -78,7 +78,7 @@ class FloatingDraws:
         return self.weights[clique] * self._beyond(off, expected)
 
     def _beyond(self, off, expected):
-        """Return the sum over all cells of the distance `off` minus the noise `expected`; if `clear`, of positive terms only."""
+        """Return the sum of `off` - `expected` over all cells or, if `clear`, over the cells where it is positive."""
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
@@ -132,7 +132,8 @@ def _grains(marginal) -> np.ndarray:
 
 
 def _whole(weights) -> dict:
-    """Return the public weights as integers: unchanged, or rounded to 1024ths of the largest, at least one."""
+    """Return the public weights as integers: unchanged if they are integers of at most 1024. Otherwise the unit is a
+    1024th of the largest weight, and smaller weights become 1."""
     if all(weight == int(weight) <= _LARGEST_WEIGHT for weight in weights.values()):
         return {clique: int(weight) for clique, weight in weights.items()}
     unit = max(weights.values()) / _LARGEST_WEIGHT

@@ -7,8 +7,9 @@ orthogonal, so the weighted squared distance of any records' marginals mu from t
 
     sum_c w_c |mu_c - y_c|^2 = constant + sum_e W_e |mu_e - y_e|^2,    w_c = 1 / sigma_c^2,
 
-with y_e the inverse-variance mean of effect e over the tables that contain it. Recombining those means gives tables with
-the same minimizer that agree where they overlap. They no longer contradict one another, and fitting takes fewer steps.
+with y_e the inverse-variance mean of effect e over the tables that contain it, and W_e the inverse variance of a cell
+of y_e before centring. Recombining the means y_e gives tables that have the same minimizer and agree where they overlap.
+Because these tables do not contradict one another, fitting takes fewer steps.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ class Reconciliation:
 
     @property
     def total(self) -> float:
-        """Return the public number of records, or its estimate of smallest variance; at least 1, even without data."""
+        """Return the public number of records, or its estimate of smallest variance, at least 1 (1 without data)."""
         if self._public_total is not None:
             return float(self._public_total)
         weight, weighted = self._effects.get((), (1.0, 0.0))
@@ -74,8 +75,8 @@ class Reconciliation:
             attributes the counts under independence with the noisy proportions
 
         A strength is an effect's squared distance from the effect of the expected counts, divided by the mean of this
-        squared distance under noise. It is 1 on average if the counts without noise are the expected counts. A sample's
-        randomness adds to the strength.
+        squared distance under noise. It is 1 on average if the counts without noise are the expected counts. If the
+        records are a random sample, the randomness of the sample adds to the strength.
         """
         if expected is None:
             shares = [self._shares(v) for v in range(len(self._sizes))]

@@ -4,8 +4,8 @@ Independent draws would add sampling noise to the model. Here the variables get 
 records are sorted by the variables that they already have, and each value is assigned along this line at the rate of its
 probability. The fraction of a record that rounding leaves over is passed on to the next record (error diffusion, as in
 printing; systematic sampling, Madow 1949). Over any stretch of the line, the number of occurrences of a value is then
-within one of its expectation. The next variable corrects the shifts from rounding earlier ones: the odds of each value
-are scaled so that its count over the whole line matches its marginal.
+close to its expectation. Rounding the earlier variables shifts the expected counts of the next variable. To correct
+this shift, the odds of each value are scaled so that its count over the whole line matches its marginal.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def from_conditionals(
 ) -> np.ndarray:
     """Return `n` records, an integer array (n, d), in random order.
 
-    conditionals : for each of the d variables once, (variable, [(logarithms, axes), ...]). Up to a constant, the sum of
-        the arrays is the logarithm of the variable's probability given the other variables among the axes. The other
+    conditionals : for each of the d variables once, a pair (variable, [(logarithms, axes), ...]). Up to a constant, the
+        sum of the arrays is the logarithm of the variable's probability given the other variables among the axes. Those
         variables come earlier in the list
     marginals : the distribution of each variable in turn, an array of the probabilities of its values
     """
@@ -74,14 +74,14 @@ def _rows(given, v, tensors, n, size):
 
 
 def _rounded(expected, n, rng) -> np.ndarray:
-    """Return integers that sum to `n`, each within one of its expectation and equal to it on average."""
+    """Return integers that sum to `n`, each within one of its entry of `expected` and equal to the entry on average."""
     passed = np.floor(np.cumsum(expected) + rng.random())
     passed[-1] = n
     return np.diff(passed, prepend=0.0)
 
 
 def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
-    """Return a value for each record i from ``probabilities[row[i]]``, value v for ``counts[v]`` records."""
+    """Return a value for each record i by ``probabilities[row[i]]``. About ``counts[v]`` records get the value v."""
     frequent_first = np.argsort(-counts, kind="stable")
     values = np.full(len(row), frequent_first[-1])
     left, tail = np.arange(len(row)), np.ones(len(probabilities))

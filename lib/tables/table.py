@@ -27,7 +27,7 @@ class Domain:
     """An immutable list of named attributes, each with a finite number of values.
 
     sizes : mapping from attribute to its number of values, an integer >= 1, or pairs (attribute, number)
-    labels : mapping from attribute to its values, all different, as many as its size
+    labels : mapping from attribute to its values, all different, one for each code
 
     An attribute without labels has the values 0 to size - 1.
 
@@ -37,7 +37,7 @@ class Domain:
     (('sex', 'age'), (2, 5), 10, 5)
 
     Two domains are equal if their attributes, sizes and labels are equal. Raises ``ValueError`` for a domain
-    without attributes, a repeated attribute, a size below 1, and labels that do not fit.
+    without attributes, a repeated attribute, a size below 1, a repeated label, and a wrong number of labels.
     """
 
     attributes: tuple[str, ...]
@@ -116,8 +116,8 @@ class Table:
     records : integer array (n, k) of codes in [0, size), n >= 1, with a row for each record and a
         column for each of the domain's k attributes, in the order of the domain
 
-    `len(table)` is n, and `table.records` is the array of codes. Raises a ``ValueError`` that names
-    the column and the value for a code outside the domain, and for an empty or misshapen table.
+    `len(table)` is n, and `table.records` is the array of codes. Raises ``ValueError`` for an empty table, a wrong
+    shape, and a code outside the domain, whose column and value the message names.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -141,7 +141,8 @@ class Table:
     def from_frame(cls, frame: pd.DataFrame, domain: Domain) -> Table:
         """Encode the columns of a pandas `frame` that `domain` names; further columns are left out.
 
-        Raises ``ValueError`` for an absent or duplicated column, a missing value, and a value outside the domain.
+        Raises ``ValueError`` for an empty frame, an absent or duplicated column, a missing value, and a value outside
+        the domain.
         """
         if len(frame) == 0:
             raise ValueError("frame must not be empty")
@@ -169,7 +170,7 @@ class Table:
         return self._columns[self.domain.axes([attribute])[0]]
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``, 0-d without attributes."""
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``: () for no attributes."""
         axes = self.domain.axes(attributes)
         shape = self.domain.shape(attributes)
         cells = np.zeros(len(self), dtype=np.intp)
@@ -204,7 +205,7 @@ def _refuse_repeated(attributes) -> None:
 def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> np.ndarray:
     """Return the array `column` of codes, read-only, in the smallest unsigned type for all integers below `size`.
 
-    Raises ``ValueError`` for a code outside [0, size), and names the position of its record, counted from `first`.
+    Raises ``ValueError`` for a code outside [0, size), with the position of its record, counted from `first`.
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction

@@ -39,7 +39,7 @@ def workload_error(
     """Return L(D, S) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(S)|_1 (miura2025, Definition 3.1).
 
     real, synthetic, workload : as for `marginal_errors`
-    weights : the c_i in [0, inf), shape (k,); default: all 1. As in the paper, the divisor is k for all weights
+    weights : the c_i in [0, inf), shape (k,); default: all 1. As in the paper, the divisor is k whatever the weights
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -124,7 +124,9 @@ def mutual_information(table: Table) -> NDArray[np.float64]:
 
 
 def mutual_information_error(real: Table, synthetic: Table) -> float:
-    """Return the mean of |I(A_i, A_j) - I'(A_i, A_j)| in nats over pairs i < j of at least two attributes (Figure 8).
+    """Return the mean of |I(A_i, A_j) - I'(A_i, A_j)| in nats over all pairs i < j of attributes (Figure 8).
+
+    I is the mutual information in `real`, and I' in `synthetic`. The tables must have at least two attributes.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
