@@ -13,7 +13,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; an i
 
 
 def answer(found: Mapping, in_json: bool) -> None:
-    """Print `found`, a mapping from names to values or mappings; lines mark the value that "least" names."""
+    """Print `found`, a mapping from names to values or mappings; in lines, mark the value that "least" names."""
     if in_json:
         click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return
@@ -29,7 +29,7 @@ def answer(found: Mapping, in_json: bool) -> None:
 
 
 def _rounded_up(value: float) -> str:
-    """Return `value` to six digits, never less than it: each number here is a cost, or noise that is needed."""
+    """Return `value` rounded up to six digits, because every number here is a cost, or noise that is needed."""
     shown = f"{value:.6g}"
     if float(shown) < value:
         shown = f"{float(decimal.Context(prec=6, rounding=decimal.ROUND_CEILING).create_decimal(value)):.6g}"
@@ -44,7 +44,10 @@ def _finite(found):
 
 
 def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
-    """Return `epsilon`, the value by each of `ways`; `least`, the name of the smallest; and `none`, why others fail.
+    """Return a mapping with the keys "epsilon", "least" and, if a way fails, "none".
+
+    "epsilon" leads to the value by each of `ways` that has one, "least" to the name of the way with the smallest value,
+    and "none" to the reason why each other way has no value.
 
     Raises the ``ValueError`` or ``ArithmeticError`` of the first way if no way has a value.
     """

@@ -126,9 +126,9 @@ def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, n
     needs no assumption about the data. Theorems E and H use the law of the privacy loss, and the other theorems use the
     best Rényi order.
 
-    An epsilon also holds for more than n records, if the number of synthetic records stays the same. Theorems D and E
-    prove this only if n is at least 3 or, for one attribute, at least 1 / sqrt(1 - sigma). For bounded neighbours n
-    must be at least 2.
+    An epsilon for n records also holds for more records, if the number of synthetic records stays the same. For
+    Theorems D and E this is proved only from n = 3 on or, for one attribute, from n = 1 / sqrt(1 - sigma) on. For
+    bounded neighbours, n must be at least 2.
     """
     ways = {
         theorem.name: partial(theorem.epsilon, records, delta, attributes, sigma, size=made)
@@ -153,8 +153,8 @@ def sigma():
 def for_gaussian(epsilon, delta, sensitivity, as_json):
     """Compute the smallest sigma of Gaussian noise.
 
-    The sigma is that of Balle and Wang (2018). The command also gives a sigma from rho, a cost that adds up over
-    releases.
+    The sigma is that of Balle and Wang (2018). The command also gives a sigma that follows from rho, the cost in
+    zero-concentrated DP, which adds up over releases.
     """
     by_rho = gaussian_sigma(epsilon, delta, sensitivity, "zcdp")
     found = {"sigma": gaussian_sigma(epsilon, delta, sensitivity), "sigma by zcdp": by_rho}
@@ -189,7 +189,7 @@ def for_dp_sgd(epsilon, delta, sampling, steps, neighbours, as_json):
 
 
 class Mechanism(click.ParamType):
-    """A mechanism, gaussian:SIGMA, laplace:SCALE or pure:EPSILON, and xCOUNT, the number of times that it runs."""
+    """A mechanism: gaussian:SIGMA, laplace:SCALE or pure:EPSILON, followed by xCOUNT if it runs COUNT times."""
 
     name = "mechanism"
 

@@ -2,7 +2,8 @@
 
 The exit status is 0 on success, 130 when interrupted, and 2, with one sentence, for bad input or a missing package.
 
-click parses the arguments, because it has no dependencies and imports quickly. typer needs rich and other packages.
+click parses the arguments, because it has no dependencies and imports quickly. The alternative typer needs rich and
+other packages.
 """
 
 from __future__ import annotations

@@ -53,8 +53,8 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     The algorithm is AIM, with the operating system's randomness. DATA is a CSV, Parquet or DuckDB file, or the address
     of an SQL database. SCHEMA is a YAML file with the attributes and their values; write it without looking at the
     records. The command writes all of these files or none: synthetic.csv, synthetic.parquet, model.npz, errors.csv,
-    schema.yml, and statement.txt, which states the guarantee. Another release of the same records adds its epsilon to
-    the total, so the folder must be new or empty.
+    schema.yml, and statement.txt, which states the guarantee. The folder must be new or empty, so that a release cannot
+    replace an earlier one: the epsilons of all releases of the same records add up.
     """
     from ..release import schema as schemas  # needs the extra `data`, and is slow to import
     from ..release import sources

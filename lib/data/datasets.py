@@ -143,9 +143,10 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
 
 def stand_in_provenance() -> dict:
-    """Return the synthetic samples' parameters: epsilon, delta, neighbours, seed, and hashes and errors by data set.
+    """Return how the synthetic samples were made: epsilon, delta, neighbours and seed, and hashes and errors.
 
-    The data sets are ``"adult"`` and ``"bank"`` under ``"datasets"``. Raises `DatasetError` if the file cannot be read.
+    ``"datasets"`` leads to the hashes and errors of ``"adult"`` and ``"bank"``. Raises `DatasetError` if the file
+    cannot be read.
     """
     file = STAND_INS / "provenance.json"
     try:
@@ -178,8 +179,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     scaling : "observed" sends each column's minimum and maximum to -1 and 1. A guarantee must treat these extremes as
         public. Option "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
 
-    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises a ``ValueError`` that names the column if a column
-    is absent, has a missing or out-of-range value or, for "observed", has only one value.
+    miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises ``ValueError`` for a frame without records, and
+    for a column that is absent, has a missing or out-of-range value or, for "observed", has only one value.
     """
     checks.one_of("scaling", scaling, ("observed", "public"))
     absent = [column for column in PUBLIC_RANGES if column not in frame.columns]
@@ -240,7 +241,7 @@ def path(name: str, *, download: bool = True) -> Path:
 
 
 def fingerprints(source: str, *names: str) -> dict[str, str]:
-    """Return the SHA-256 of the files `names` (keys of `SOURCES`) for the `source` "real"; {} for "stand-in"."""
+    """Return the SHA-256 of the files `names` (keys of `SOURCES`) if the `source` is "real", and {} if "stand-in"."""
     checks.one_of("source", source, KINDS)
     for name in names:
         checks.one_of("name", name, tuple(SOURCES))
@@ -265,7 +266,7 @@ def given_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the user cache, which has a folder for each data set and can serve as ``COMPENDIUM_DATA`` elsewhere."""
+    """Return the user cache, which has a folder for each data set. A copy of it can serve as ``COMPENDIUM_DATA``."""
     return Path(pooch.os_cache("dp-compendium"))
 
 
@@ -274,7 +275,7 @@ def _cached(source: Source) -> Path:
 
 
 def _search(source: Source) -> tuple[Path | None, list[str]]:
-    """Return the undamaged copy on this machine (``None`` if there is none), and, in words, the places without one."""
+    """Return an undamaged copy on this machine, or ``None``, and a list of phrases that say where there is none."""
     looked: list[str] = []
     folder = given_folder()
     if folder is not None:
@@ -337,7 +338,7 @@ def _fetch(url: str) -> None:
 
 
 def _download(url: str) -> bytes:
-    """Return the bytes at `url`; the archives are small (about 1 MB), so that they fit in memory."""
+    """Return the bytes at `url`, which fit in memory because the archives are small (about 1 MB)."""
     with extra("data"):
         import requests  # imported here because it is slow to import and seldom needed
 

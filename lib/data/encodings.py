@@ -1,7 +1,7 @@
 """Adult and Bank as tables of categorical records, on domains that are public.
 
 The values of an attribute are those that the publishers list, whether or not they occur. Numeric attributes are cut at
-round numbers within `datasets.PUBLIC_RANGES`. A domain derived from the records would disclose them.
+round numbers within `datasets.PUBLIC_RANGES`. A domain derived from the records would disclose which values occur.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def adult_domain(*, numeric: bool = False, missing: str = "drop") -> Domain:
 def adult_table(
     part: str = "train", *, numeric: bool = False, missing: str = "drop", source: str = "real", download: bool = True
 ) -> Table:
-    """Return Adult's 9 categorical attributes or, if `numeric`, all 15 with numeric attributes in `ADULT_BINS`.
+    """Return Adult's 9 categorical attributes or, if `numeric`, all 15, with numeric values cut into `ADULT_BINS`.
 
     part : "train", "test" or "all"; source : "real" or "stand-in", as for `datasets.adult`
     missing : "drop" leaves the complete records (30,162 for training: miura2025, Table 1); "category" keeps ``?``
@@ -167,7 +167,7 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Return for each of the `labels` of a `Table` the index, from 0, of its bin in ``ADULT_BINS[name]``."""
+    """Return, for each of the `labels` of the attribute `name` in a `Table`, the index of its bin, from 0."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

@@ -1,9 +1,10 @@
 """Reconstruction by density ratios (hasegawa2015, section 3): weights w(y_i) that estimate P_X(y_i)/P_Y(y_i).
 
 The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to the same records by maximum likelihood
-(equation 12). The weights are w = K alpha with non-negative coefficients alpha. Their mean is b . alpha = 1, where b
-has the column means of K (equation 11). With theta_r = b_r alpha_r on the simplex and the columns of P K over N b_r,
-`lib.numerics.mixing_proportions` solves this problem and certifies the result. `algorithm_1` is the paper's algorithm.
+(equation 12). The weights are w = K alpha with non-negative coefficients alpha. The mean of the weights, b . alpha, is
+1, where b contains the column means of K (equation 11). So the theta_r = b_r alpha_r are mixing proportions of the
+columns of P K, each divided by N b_r. `lib.numerics.mixing_proportions` finds them and certifies the result.
+`algorithm_1` is the paper's algorithm.
 """
 
 from __future__ import annotations
@@ -62,14 +63,14 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
     rate : beta in (0, inf). The default is adaptive (see below)
     tol : e in [0, inf); the loop ends when |alpha_new - alpha|^2 < e
     start : alpha before the first step, >= 0. By default all entries are equal
-    trace : the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last
+    The trace contains the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last. The paper does
+    not give beta. By default beta begins at 1000, and is permanently divided by ten whenever a step would lower the
+    likelihood.
 
-    The paper does not give beta. By default beta begins at 1000, and is permanently divided by ten whenever a step
-    would lower the likelihood.
-
-    Corrections: b has the column means of K (the paper prints row sums, which agree only for symmetric K), the gradient
-    step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and rescale is not a
-    projection, so the loop can stall below the maximum. Raises ``ValueError`` if b . alpha or a density is not positive.
+    We make three corrections: b contains the column means of K (the paper prints row means, which are the same if K is
+    symmetric), the gradient step starts from alpha^t, and (1 - b . alpha) multiplies b. The cycle of shift, clip and
+    rescale is not a projection, so the loop can stall below the maximum. Raises ``ValueError`` if b . alpha or a
+    density is not positive.
 
     >>> import numpy as np
     >>> from lib.microdata import algorithm_1
@@ -139,7 +140,7 @@ def duality_gap(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, alpha: NDArr
 def maximum_likelihood(
     P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, tol: float = 0.01, max_iter: int = 100
 ) -> tuple[NDArray[np.float64], mixing_proportions.Mixture]:
-    """Return alpha (m,) >= 0 with b . alpha = 1 that maximizes sum_i ln(P K alpha)_i (equation 14), and its certificate.
+    """Return alpha (m,) >= 0 with b . alpha = 1 that maximizes sum_i ln(P K alpha)_i (equation 14), and the `Mixture`.
 
     P, K : as in `algorithm_1`, with P > 0 and K >= 0
     tol : the gap in (0, inf) below which the iteration ends; max_iter : the largest number of rounds, integer >= 1
@@ -263,9 +264,9 @@ class KernelDensityRatio(_DensityRatio):
     Parameters
     ----------
     perturbation : the `Perturbation` that the records went through
-    width : sigma^2 of the paper in [1e-100, inf) (1000 there) and not too small for the features (`gaussian_kernel`), or
-        a sequence of candidates; cross-validation on the perturbed records then chooses the one with the highest mean
-        log-density
+    width : sigma^2 of the paper, which takes 1000, in [1e-100, inf) and not too small for the features
+        (`gaussian_kernel`); or a sequence of candidates, of which cross-validation on the perturbed records chooses the
+        one with the highest mean log-density
     scaling : how numeric attributes are scaled in the kernel: "range", "standard" or "none". The paper does not say
         how. Categories enter as 0/1 columns
     solver : "certified", or "algorithm 1" for the algorithm of the paper, which needs two dense arrays of n^2 numbers
@@ -277,7 +278,8 @@ class KernelDensityRatio(_DensityRatio):
 
     Attributes
     ----------
-    weights_ : (n,), w at the records, >= 0 with mean 1; alpha_ : (n,), mostly 0 if the solver is "certified"
+    weights_ : (n,), w at the records, >= 0 with mean 1
+    alpha_ : (n,), the coefficients, most of which are 0 if the solver is "certified"
     gap_ : a bound on how far the log-likelihood is below the maximum
     trace_ : log-likelihoods, (n_iter_,), or (n_iter_ + 1,) for algorithm 1
     n_iter_, converged_ : number of iterations, and whether the gap or the step became small enough

@@ -6,9 +6,9 @@ them. The files that Fung et al. published were unavailable. The parts here that
 trees in public implementations of their method (two give the trees in full; a third differs on marital-status and
 workclass). The head of each file says which parts are ours. Fung et al. chose the groups of workclass, education (and,
 as intervals, education-num), marital-status, occupation, relationship, sex and most of native-country. We chose the
-groups of race, the value ``?``, and all intervals of age, capital-gain, capital-loss and hours-per-week, which the
-algorithm of Fung et al. cuts. Fung et al. leave out records with ``?``; here ``?`` stays a separate value up to the
-top.
+groups of race, and all intervals of age, capital-gain, capital-loss and hours-per-week; the algorithm of Fung et al.
+finds such intervals itself. Fung et al. leave out records with ``?``. Here ``?`` is a value, separate from all others
+up to the top.
 
 A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
 level: the starts of its intervals, and the end of the range. Lines that start with ``#`` are comments.
@@ -187,7 +187,7 @@ def _interval(low, high) -> str:
 
 
 def load(file: str | Path, attribute: str) -> Hierarchy:
-    """Return the hierarchy of `attribute` from the path `file`. Raises ``ValueError`` with the attribute and value."""
+    """Return the hierarchy of `attribute` from the path `file`. A ``ValueError`` names the attribute and the value."""
     with open(file, encoding="utf-8", newline="") as lines:
         head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
     checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))

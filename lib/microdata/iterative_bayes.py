@@ -37,8 +37,8 @@ class IterativeBayes(BaseEstimator):
     perturbation : the `Perturbation` that the records went through
     bins : the number >= 1 of bins of equal width for each numeric attribute, or a mapping from numeric attributes to
         this number or to increasing edges, from the low to the high end of the range; attributes left out have 10 bins.
-        A bin includes its lower edge, and the last bin includes both edges. Originals are assumed to be uniform within
-        a bin
+        A bin includes its lower edge, and the last bin includes both edges. The fit assumes that the original values
+        are uniform within each bin
     tol : in (0, inf); the fit ends when the gap of the log-likelihood (`lib.numerics.mixing_proportions`) is below `tol`
     max_iter : the largest number of EM steps, integer >= 1; EM is slow if the perturbation is strong
     accelerated : whether to extrapolate from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM)
@@ -137,7 +137,7 @@ def _edges(perturbation, bins) -> dict:
 
 
 def _between_bins(mechanism, edges) -> np.ndarray:
-    """Return the probability of each output bin, averaged over an original uniform in bin s. The probability is smooth
+    """Return the probability of each output bin, averaged over original values in bin s. The probability is smooth
     within bins, so Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     inputs = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2

@@ -70,7 +70,7 @@ class Suppression:
 class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
-    loss : in [0, 1], by the chosen measure. A record left out counts 1 in every cell
+    loss : in [0, 1], by the chosen measure. Every cell of a record left out has the loss 1
     nodes, checked : the number of nodes in the lattice, and the number of nodes whose classes were counted (by all
         attributes, or by some attributes that already leave out too many records)
     """
@@ -84,10 +84,10 @@ def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: i
                loss: str = "lm") -> Generalization:  # fmt: skip
     """Return the k-anonymous full-domain generalization of smallest loss.
 
-    records : frame of n >= 1 records. Columns without a hierarchy pass through
+    records : frame of n >= 1 records. Columns without a hierarchy are returned unchanged
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
-    max_suppression : in [0, 1], the largest proportion of records (those in smaller classes) that may be left out
+    max_suppression : in [0, 1], the largest proportion of records that may be left out; these are in classes below k
     loss : the mean over all cells to minimize: "lm", (values in the group - 1)/(values of the attribute - 1)
         (Iyengar, KDD 2002), or "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
@@ -243,7 +243,8 @@ class _Lattice:
         return self.known[node][0]
 
     def exceeds(self, node, need) -> bool:
-        """Return whether p(node) > need, counting if the bounds do not decide; if not, bound the nodes above."""
+        """Return whether p(node) > need. If the bounds do not decide this, count the classes, and use a p that is not
+        above need as a bound for the nodes above."""
         if self.lower[node] > need or not self.upper[node] > need:
             return bool(self.lower[node] > need)
         if self.p(node) > need:
@@ -276,7 +277,7 @@ class _Lattice:
         return self._penalty(node, rows), gone
 
     def _left_out(self, node) -> tuple[np.ndarray, float]:
-        """Return the rows that must be left out, and the number of their records, which is infinite if not allowed."""
+        """Return the rows that must be left out and the number of their records, or `REFUSED` if they are too many."""
         # Few nodes have all levels in common, but many have half of them in common.
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
         (key, many, by_first), (other, few, by_second) = first, second

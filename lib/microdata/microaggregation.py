@@ -9,21 +9,21 @@ Individual ranking (2016) groups each attribute separately: the k smallest value
 
 Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
 Proof. Let x and x' be the sorted values before and after a value a is replaced by b, say a <= b. Removing a and
-inserting b shifts the values between them by one place down, so x'_i >= x_i for all i. All other values occur in x and
-in x', so sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same before and after.
-So sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (The bound is
-attained if one of k zeros becomes a one, and all other values are ones.)
+inserting b shifts the values between a and b by one place down, so x'_i >= x_i for all i. All other values occur in x
+and in x', so sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same for x and x'. So
+sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (The bound is attained if one of k zeros
+becomes a one, and all other values are ones.)
 
 So noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
 relies on this sensitivity, which does not cover the assignment of records to groups. The assignment depends on the
 data, and records replaced by the centroids of their groups reveal it: equal values mean equal groups, whatever the
 noise. Two records can share a group with probability 1 under one database and 0 under its neighbour (the tests give an
-example of five records), so no epsilon gives a guarantee with delta below 1. Clipping to [0, 1], which `published` does
-for the network, can make two centroids equal by chance. But two records that differ with probability p > 0 under one
-database and never under the other still rule out every epsilon with a delta below p. Shuffling the records does not
-help if there are two columns or more, because the counts of the pairs of groups are released exactly. Fresh noise for
-every record would hide the groups, but cost k epsilon or more, because a record can move from the first group to the
-last, a distance of up to 1, in all m attributes.
+example of five records), so no epsilon gives a guarantee with delta below 1. The clipping to [0, 1] in `published` can
+make two centroids equal by chance. But two records that differ with probability p > 0 under one database and never
+under the other still rule out every epsilon with a delta below p. Shuffling the records does not help if there are two
+columns or more, because it leaves the counts of the pairs of groups as they are. Fresh noise for every record would
+hide the groups, but the cost would be k epsilon or more, because a record can move from the first group to the last, a
+distance of up to 1, in all m attributes.
 
 These functions are private:
 
@@ -121,7 +121,8 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
     levels : (d,) integers, public: 0 for a numeric column; L >= 2 for a column that has only the L values 0, 1/(L-1),
-        ..., 1. Give categories as codes: one-hot columns would be drawn as if they were unrelated
+        ..., 1. Give each categorical attribute as one such column: one-hot columns would be drawn independently of one
+        another, given the label
     groups : integer in [1, n], the number of groups of a numeric column
     """
     features, labels = _records(features, labels)

@@ -3,7 +3,7 @@
 A `Perturbation` has one mechanism for each attribute. Records are rows of a float array (n, M), with codes
 from 0 to size - 1 for categorical attributes and values in [low, high] for numeric attributes.
 
-Bridge to local differential privacy. Each mechanism is exactly eps_j-local DP:
+Local differential privacy. Each mechanism satisfies eps_j-local DP, for no smaller eps_j than the following:
 
 - retention-replacement: the two probabilities of equation (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 -
   rho_j);
@@ -56,7 +56,7 @@ class RetentionReplacement:
     def from_epsilon(cls, epsilon: float, size: int) -> RetentionReplacement:
         """Return the mechanism with the largest rho whose level is at most `epsilon` in [0, inf).
 
-        For an `epsilon` of 30 or more, the level is clearly below `epsilon`.
+        For an `epsilon` of 30 or more, the level is clearly below `epsilon`, because rho is a multiple of 2^-53.
         """
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         size = checks.whole("size", size, "[2, inf)")
@@ -223,11 +223,11 @@ class Perturbation:
 
     @property
     def epsilon(self) -> float:
-        """Return the local-DP level of a whole record, which is the sum over the attributes and is attained."""
+        """Return the smallest local-DP level of a whole record, which is the sum of the levels of its attributes."""
         return total_up(self.epsilons, [1] * len(self.attributes))
 
     def check(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the records as a float array (n, M). Raises ``ValueError`` if there are none or one is not valid."""
+        """Return the records as a float array (n, M). Raises ``ValueError`` for no records and for an invalid record."""
         if hasattr(records, "columns"):
             absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
             if absent:
@@ -257,10 +257,10 @@ class Perturbation:
     def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
         """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
 
-        inputs : default: the outputs, which give the matrix P of hasegawa2015, Algorithm 1
+        inputs : by default the outputs; the result is then the matrix P of hasegawa2015, Algorithm 1
 
         Entries have a relative error of at most 1e-5. Raises ``ValueError`` if the epsilon of a numeric attribute is
-        above 1e10, where distances lose their digits.
+        above 1e10, where rounding affects the differences between values too much.
         """
         right = self._points(self.check(outputs if inputs is None else inputs))
         left = right if inputs is None else self._points(self.check(outputs))
@@ -357,9 +357,9 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
 
 
 def _balanced(a) -> np.ndarray:
-    """Return `a` with rows and columns times powers of two: the best matching's product is about 1, and no product
-    is far above 1. The powers are the dual solution of the assignment problem: shortest paths, if the best matching is
-    on the diagonal."""
+    """Return `a` with its rows and columns multiplied by powers of two, so that the best matching has a product of
+    about 1 and no matching has a product far above 1. The exponents are a dual solution of the assignment problem. If
+    the best matching is on the diagonal, they are the lengths of shortest paths."""
     logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # a matching avoids zeros if it can
     columns = scipy.optimize.linear_sum_assignment(logs, maximize=True)[1]
     of_best = logs[range(len(a)), columns]

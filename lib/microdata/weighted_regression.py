@@ -32,7 +32,9 @@ def logistic_regression(
     labels : (n,), 0 or 1, both present
     weights : (n,), for example density ratios, >= 0 with a positive sum. Only their proportions matter
     penalty : in [1e-12, 1e6]; it does not apply to the intercept. A penalty makes the optimum unique if features add up
-        to a constant, as 0/1 columns do, and finite if the classes can be separated. The paper does not give a penalty
+        to a constant, as the one-hot columns of all values of an attribute do. It also makes the optimum finite if the
+        classes can be separated. The paper does not give a penalty
+
     Returns a fitted scikit-learn `LogisticRegression`.
 
     >>> from lib.microdata.weighted_regression import logistic_regression
@@ -91,6 +93,7 @@ def linear_regression(
     """Minimize mean_i w_i (value_i - prediction_i)^2 + penalty |gamma|^2 (hasegawa2015, section 4.1).
 
     values : (n,) numbers; other arguments are as for `logistic_regression`
+
     Returns a fitted scikit-learn `Ridge`.
 
     >>> from lib.microdata.weighted_regression import linear_regression

@@ -57,7 +57,8 @@ def _relu(x, b):
 
 @compiled
 def _softmax(x, b):
-    """Replace x (rows, classes) by equation (16) of x + b. Rounded from double, exponentials agree on all machines."""
+    """Replace x (rows, classes) by equation (16) of x + b. The exponentials are rounded from double precision, so that
+    they agree on all machines."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
         for j in range(b.size):

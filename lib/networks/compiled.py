@@ -72,7 +72,7 @@ def _last_used(folder: Path) -> float:
 
 
 def _places() -> Iterator[Path]:
-    """Yield numba's own cache folder if it has one, the modules' folder, and the user's cache."""
+    """Yield numba's own cache folder if one is set; otherwise the modules' folder and the user's cache."""
     if _SETTINGS.CACHE_DIR:
         yield Path(_SETTINGS.CACHE_DIR)
         return

@@ -1,15 +1,16 @@
 """DP-SGD: training under which the whole network is (epsilon, delta)-DP at record level (Abadi et al. 2016).
 
 A step takes each record with probability q (Poisson sampling) and clips its change of all parameters to the L2 norm C.
-It adds the clipped changes and normal noise of standard deviation sigma C, and descends. One record moves the sum by at
-most C, with probability q. So the network is a composition of sampled Gaussian mechanisms with noise multiplier sigma.
+It sums the clipped changes, adds normal noise of standard deviation sigma C, and descends. A record that is added or
+removed moves the sum by at most C, and only with probability q. So training is a composition of sampled Gaussian
+mechanisms with noise multiplier sigma.
 
 Neighbours are "unbounded" (a record is added or removed) or "bounded" (a record is replaced). q, C, sigma, the number
 of steps and the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
 
-No gradient of a single record is ever formed. The change of layer l is the outer product y d^T of the outputs below and
-the error signals, and the change of the biases is d. So the change has squared norm (|y|^2 + 1) |d|^2, and shortening d
-clips it.
+No gradient of a single record is ever formed. A record's change of the weights of layer l is the outer product y d^T of
+the outputs below and the error signals, and its change of the biases is d. Together they have the squared norm
+(|y|^2 + 1) |d|^2, so shortening d clips the change.
 
 The guarantee holds for real numbers (see `floating_point`). In float32, norms are clipped with a relative error of 1e-6.
 """

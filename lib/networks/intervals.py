@@ -4,12 +4,12 @@ Computed from the parameters alone, the intervals contain every layer's inputs x
 changes, for every record. The paper derives AnonymizedLearning's thresholds from them. `change_bounds` has variants:
 
 - "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
-  outputs" from equation (21); the intervals of later layers can be empty or miss the truth.
+  outputs" from equation (21). The intervals of later layers can then be empty or miss the true values.
 - "corrected": equation (21) with max(max(x), 0). These intervals are correct for every network and record.
 - "tight": equation (20) also uses the smallest output where the paper takes 0, the error signals of the last layer come
   from the range of the softmax instead of -1 and 1, and signals pass only through nodes that some record can switch on.
 
-All variants bound the changes of one record. The sum over a batch of B records lies between B times these bounds.
+The bounds are for the changes by one record. For the sum over a batch of B records, multiply the bounds by B.
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
     """Return the smallest epsilon for the `parameters` (numbers from 0 to P - 1; default: all) of `law` jointly.
 
     law : shape (datasets, k_1, ..., k_P), entries >= 0 that sum to 1 for each data set; see the module's docstring
+
     The result is inf if an output is possible for one data set and not for another. Raises ``ValueError`` for bad input.
 
     >>> import numpy as np

@@ -80,7 +80,7 @@ class PrivacyStatement:
 
     @property
     def one_parameter(self) -> float:
-        """Return one parameter's epsilon: `epsilon` P, or `epsilon` K if K is smaller and `noise_covers_range`."""
+        """Return one parameter's epsilon: P times `epsilon` or, if `noise_covers_range`, min(K, P) times `epsilon`."""
         times = min(self.batches, self.parameters) if self.noise_covers_range else self.parameters
         return total_up([self.epsilon], [times])
 
@@ -95,7 +95,7 @@ class PrivacyStatement:
         return total_up([Laplace(self.epochs, self.epsilon).rho], [self.parameters * self.epochs])
 
     def epsilon_at(self, delta: float = 1e-5) -> float:
-        """Return the published model's epsilon at `delta` in (0, 1): the smaller of those by pure DP and by zCDP."""
+        """Return the published model's epsilon at `delta` in (0, 1), by pure DP or by zCDP, whichever is smaller."""
         delta, rho = number("delta", delta, "(0, 1)"), self.rho
         return self.whole_model if rho == np.inf else min(self.whole_model, float(accounting.zcdp_to_dp(rho, delta)))
 
@@ -202,15 +202,16 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
         without the data. The default for both is the "corrected" bounds (`intervals`) at the current parameters, a pair
         for each parameter
     clipping : "sum" or "records"
-    shuffle : False takes the records in their order, so that batches are the same in each epoch
+    shuffle : with False, the records are taken in their order, so that batches are the same in each epoch
 
     Clipping "sum" is as the paper prints it: a batch's summed change is cut to [low, high] before and after the noise.
     With "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then
     hides a signal up to `batch` times as large. But each single parameter then has only the whole model's guarantee.
 
-    The paper prints the noise on w instead of its change, and min instead of max (its proof is right). It prints no
-    clipping before the noise, without which high - low does not bound the sensitivity. The noise is float32 (resolution
-    2^-23, up to 28 times its scale), from SplitMix64, seeded by `rng`. Other arguments and errors are as for `train`.
+    The paper prints the noise on w instead of its change, and min instead of max (the paper's proof is right). The
+    paper prints no clipping before the noise, without which high - low does not bound the sensitivity. The noise is
+    float32, with a resolution of 2^-23 and magnitudes of at most 28.4 times its scale. It comes from SplitMix64, seeded
+    by `rng`. Other arguments and errors are as for `train`.
 
     >>> import numpy as np
     >>> from lib.networks import Network, anonymized_learning

@@ -4,8 +4,9 @@ Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimizer w of
 
     J(w) = 1/n sum_i log(1 + exp(-v_i . w)) + Lambda/2 |w|^2,    v_i = y_i (x_i, 1) / R,    y_i = -1 or 1,
 
-where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records is replaced; n is public. With s(m)
-= 1/(1 + e^m), the loss has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with s(1 - s) <= 1/4.
+where |(x_i, 1)| <= R, so that |v_i| <= 1. Neighbours are bounded: one of n records is replaced, and n is public. Let
+s(m) = 1/(1 + e^m). The loss of a record has the gradient -s(v.w) v, of norm < 1, and the Hessian s(1 - s) v v^T, with
+s(1 - s) <= 1/4.
 
 Output perturbation. Claim: the minimizer moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >=
 Lambda |u - w| for its minimizer w. Let u minimize the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a
@@ -16,12 +17,13 @@ inequality. ∎
 
 Objective perturbation. Before J is minimized, b . w / n is added, with b of density proportional to exp(-e |b| / 2), and
 Lambda is raised to L if necessary. Claim: the w released is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)) > 0. Each w
-is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So its density is that of b(w) times |det| of the
-Jacobian of b: up to sign, A = n L I + sum_i s(1 - s) v_i v_i^T. A neighbour's b(w) differs by s v - s' v', of norm < 2,
-which changes the density of b by a factor of at most e^e. The neighbour's A' is at most A + v' v'^T / 4 in the order of
-positive matrices. So det A' <= det A (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors square this
-factor. If Lambda makes e less than epsilon/2, L is the smallest with e = epsilon/2.) The proof is for exact minimizers;
-rounding ends Newton's method.
+is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So the density of w is the density of b at b(w)
+times the absolute determinant of the Jacobian of b(w). Up to sign, this Jacobian is A = n L I + sum_i s(1 - s) v_i
+v_i^T. A neighbour's b(w) differs by s v - s' v', of norm < 2, which changes the density of b by a factor of at most
+e^e. The neighbour's A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A (1 + v'^T A^-1
+v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If e would be below epsilon/2 with
+Lambda, L is chosen so that e = epsilon/2.) The proof assumes exact minimizers, but Newton's method ends when rounding
+stops it.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
 values costs additional privacy.
@@ -108,7 +110,10 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
 
 
 def output_sensitivity(n: float, regularization: float) -> float:
-    """Return S, a bound on how far in L2 replacing one of n >= 1 records moves the result; Lambda in [1e-100, 1e100]."""
+    """Return S, a bound on the L2 distance by which replacing one of n >= 1 records moves the solver's result.
+
+    regularization : Lambda in [1e-100, 1e100]
+    """
     n, regularization = number("n", n, "[1, 1e15]"), number("regularization", regularization, "[1e-100, 1e100]")
     return 2 / (n * regularization) + 2 * _TOLERANCE / regularization
 
@@ -133,7 +138,7 @@ def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np
 def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers = 0.0) -> NDArray[np.float64]:
     """Return w (d,) that minimizes J(w) + slope . w for the v_i in `signed` (n, d), by Newton's method with backtracking.
 
-    The method stops when the gradient g is as small as rounding allows, 1e-15 (1 + |slope|), or no longer shrinks.
+    The method stops when the gradient g is below 1e-15 (1 + |slope|), or when it no longer shrinks.
     Raises ``ArithmeticError`` if |g| is then not below 1e-10 (1 + |slope|).
     """
     n, d = signed.shape

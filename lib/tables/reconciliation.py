@@ -8,8 +8,8 @@ orthogonal, so the weighted squared distance of any records' marginals mu from t
     sum_c w_c |mu_c - y_c|^2 = constant + sum_e W_e |mu_e - y_e|^2,    w_c = 1 / sigma_c^2,
 
 with y_e the inverse-variance mean of effect e over the tables that contain it, and W_e the inverse variance of a cell
-of y_e before centring. Recombining the means y_e gives tables that have the same minimizer and agree where they overlap.
-Because these tables do not contradict one another, fitting takes fewer steps.
+of y_e before centring. Recombining the means y_e gives tables that have the same minimizer and agree where they
+overlap. Because these tables do not contradict one another, fitting takes fewer steps.
 """
 
 from __future__ import annotations
