@@ -227,7 +227,7 @@ class Perturbation:
         return total_up(self.epsilons, [1] * len(self.attributes))
 
     def check(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the records as a float array (n, M). Raises ``ValueError`` for no records and for an invalid record."""
+        """Return the records as a float array (n, M). Raises ``ValueError`` without a record, or for an invalid one."""
         if hasattr(records, "columns"):
             absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
             if absent:

@@ -1,4 +1,4 @@
-"""Tables that try to exceed Theorem H, its channel, the earlier Theorem F, and the accuracy that added variance costs.
+"""Tables that try to exceed Theorem H, the theorem's channel, the earlier Theorem F, and the cost of added variance.
 
 The mechanism draws from N(mu, Sigma + sigma I). A pair is a table of n records in [-1, 1]^d, one more record, and sigma. The
 chapter "Synthetic data whose only noise is the sampling: a guarantee without assumptions" uses this module.
@@ -59,14 +59,14 @@ def pairs(count: int, *, rng: np.random.Generator) -> Iterator[tuple[str, Pair]]
 
 
 def laws(pair: Pair) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
-    """Return mean and covariance of a released record, without the one more record and with it."""
+    """Return the mean and covariance of a released record, for the table without the additional record and with it."""
     data, record, sigma = pair
     fits = (fit(table) for table in (data, np.vstack([data, record])))
     return [(mean, cov + sigma * np.eye(len(mean))) for mean, cov in fits]
 
 
 def order(pair: Pair, part: float) -> float:
-    """Return the Rényi order at `part`, in (0, 1), of the way from 1 to the end of the orders where Theorem H is finite."""
+    """Return the Rényi order at `part`, in (0, 1), of the range, from 1 on, in which Theorem H is finite."""
     (n, d), sigma = pair[0].shape, pair[2]
     return 1 + checks.number("part", part, "(0, 1)") * min(n, (n + 1) ** 2 * sigma / (4 * d * n))
 
@@ -85,8 +85,8 @@ def bound(pair: Pair, alpha: float) -> float:
 def climb(pair: Pair, alpha: float, *, steps: int, rng: np.random.Generator) -> list[float]:
     """Return `exact` over `bound` for a pair, and after each step of a search for the largest such ratio.
 
-    A step moves one coordinate of all records of the table, of one of them, or of the one more record, to an end of
-    [-1, 1] or to a random place. The change is kept if the ratio grows.
+    A step moves one coordinate to an end of [-1, 1] or to a random place: that of all records of the table, of one of
+    them, or of the additional record. The change is kept if the ratio grows.
     """
     (data, record, sigma), above = pair, bound(pair, alpha)
     found = [exact(pair, alpha) / above]
@@ -107,7 +107,7 @@ def climb(pair: Pair, alpha: float, *, steps: int, rng: np.random.Generator) -> 
 
 
 def release_delta(pair: Pair, epsilon: float, size: int) -> float:
-    """Return the larger delta of the two directions of `size` released records, less the error of its quadrature."""
+    """Return the larger delta of the two directions of `size` released records, less the quadrature error of delta."""
     p, q = laws(pair)
     both = (hockey_stick_gaussian(*way, epsilon, size, tolerance=1e-5) for way in (p + q, q + p))
     return max(float(each.delta - each.error) for each in both)
@@ -129,8 +129,9 @@ def covariance_errors(
 ) -> list[float]:
     """Return how far two estimates from `size` released records are from the covariance of `data`, as a mean of `releases`.
 
-    One is the covariance of the records after clipping to the cube, the other that of the unclipped draws less sigma I. The
-    error is the Frobenius norm of the difference over that of the covariance. size and releases : integers in [2, inf)
+    The first estimate is the covariance of the records after clipping to the cube. The second is the covariance of the
+    unclipped draws, less sigma I. An error is the Frobenius norm of the estimate's difference from the covariance of
+    `data`, divided by the norm of that covariance. size and releases : integers in [2, inf)
     """
     size, releases = checks.whole("size", size, "[2, inf)"), checks.whole("releases", releases, "[2, inf)")
     mean, cov = fit(data)
@@ -147,7 +148,8 @@ def noisy_moments_error(
 ) -> float:
     """Return the error, as in `covariance_errors`, of a covariance whose moments are released with Gaussian noise.
 
-    The noise is added to the sum of (1, x)(1, x)^T, whose Frobenius norm a record changes by at most d + 1, so it also hides n.
+    The noise is added to the sum of (1, x)(1, x)^T over the records x. A record changes this sum by at most d + 1 in
+    the Frobenius norm. The noise also hides n, which is an entry of the sum.
     """
     _, cov = fit(data)
     rows = np.column_stack([np.ones(len(data)), data])

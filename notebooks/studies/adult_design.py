@@ -39,7 +39,8 @@ def adult_kinds(*, age="numeric") -> dict:
     """Return each attribute's number of categories, or its range (low, high), for `lib.microdata.perturbation.pk_parameters`.
 
     age : "numeric", or "categorical" as printed, with the 74 years 17 to 90 as categories
-    The attributes are the ten and the income.
+
+    The attributes are the ten explanatory ones and the income.
     """
     checks.one_of("age", age, AGES)
     numeric = {*NUMERIC, "age"} if age == "numeric" else set(NUMERIC)
@@ -73,7 +74,7 @@ def cell_sizes() -> dict:
 def cells(records) -> pd.DataFrame:
     """Return the cell of each value of `adult_records`, codes from 0, under the same index: numbers in the bins of `EDGES`.
 
-    A bin contains its lower edge, and the last one both.
+    A bin contains its lower edge, and the last bin contains both of its edges.
     """
     columns = {
         name: np.clip(np.searchsorted(EDGES[name], values, side="right") - 1, 0, len(EDGES[name]) - 2)

@@ -1,4 +1,4 @@
-"""AIM with one thing changed at a time: its devices, its budget, the number of attributes (beyond miura2025).
+"""AIM with one part, the budget or the number of attributes changed at a time (beyond miura2025).
 
 A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the size of the run and
 its cost. Trial i of every variant draws from a separate generator, made from the seed and i, so that no variant depends on
@@ -50,7 +50,7 @@ ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least los
 
 
 def devices(d) -> dict:
-    """Return variants of AIM on `d` attributes, each with one of its devices changed: options of `compare` by name.
+    """Return variants of AIM on `d` attributes, each with one part of AIM changed: options of `compare` by name.
 
     The variants "least loss" are fitted as the paper's methods are.
     """
@@ -74,8 +74,9 @@ def devices(d) -> dict:
 def plans(d) -> dict:
     """Return variants of AIM on `d` attributes: options of `compare`.
 
-    They are as printed with one device of ours, with all but one, or with all. Our choice has a size limit of the model, and
-    our pace a number of rounds; two variants have the printed value of these.
+    The variants are AIM as printed with one of our changes, with all but one of them, or with all. Our choice comes
+    with a size limit of the model, and our pace with a number of rounds. In two variants, one of these numbers is as
+    printed.
     """
     choice, pace = replace(QUICK, choice="clear"), replace(QUICK, pace="tested")
     variants = (
@@ -129,14 +130,16 @@ def _cell(table, seed, name, options, trial) -> dict:
 
 
 def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:
-    """Return `compare` for AIM on the first d attributes of `table`, for each d >= 3 of `counts`; the variants are called d."""
+    """Return `compare` for AIM on the first d attributes of `table`, for each d >= 3 of `counts`; d names the
+    variant."""
     attributes = table.domain.attributes
     counts = [int(d) for d in checks.integer("counts", counts, f"[3, {len(attributes)}]")]
     return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed, **how) for d in counts])
 
 
 def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
-    """Return how much larger `column` is for each variant than for the variant `reference`, in per cent of its mean.
+    """Return how much larger `column` is for each variant than for the variant `reference`, in per cent of the latter's
+    mean.
 
     frame : the result of `compare`, at least two trials. Columns: `excess`, the mean over the trials; `low` and
         `high`, `spread` standard errors below and above it (2: about 95 %). The differences of different trials
@@ -158,8 +161,8 @@ def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
 def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
     """Return the committed comparisons under an additional index level, `study`.
 
-    "devices on Adult" and, those `ON_BANK`, "devices on Bank", `trials` times each; "epsilon", `OUR_EPSILON` and "attributes", a
-    tenth as often (at least twice). how : see `compare`
+    "devices on Adult", and "devices on Bank" for the variants `ON_BANK`, run `trials` times each. "epsilon",
+    `OUR_EPSILON` and "attributes" run a tenth as often (at least twice). how : see `compare`
     """
     adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
     few = max(2, trials // 10)

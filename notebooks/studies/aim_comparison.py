@@ -74,7 +74,7 @@ RESULTS = SCORES.parent
 class Case:
     """A data set: its `name`, the `real` records to synthesize, the `test` records and the `target` to predict.
 
-    held : proportion in [0, 1) of the real records that each trial draws for testing, synthesizing the others; 0: none
+    held : proportion in [0, 1) of the real records that each trial draws for testing. The trial synthesizes the others
     """
 
     name: str
@@ -133,8 +133,9 @@ class Study:
 def cases(source="real") -> list[Case]:
     """Return the paper's two data sets, from the real files or the embedded synthetic ones; Bank twice.
 
-    Adult is tested on its own test part. Bank has none. It is tested on the records themselves, because the 30,488 of
-    Table 1 are all, and on a fifth of them that is held out.
+    Adult is tested on its own test part. Bank has no test part. Because the 30,488 records of Table 1 are all of Bank's
+    complete records, it is tested on these records themselves, and, as a second case, on a fifth of them that is held
+    out.
     """
     checks.one_of("source", source, datasets.KINDS)
     bank = encodings.bank_table(source=source)
@@ -184,7 +185,8 @@ def grid(
     folder=None,
     jobs=1,
 ) -> Study:
-    """Run every cell: each of `cases`, `methods` and `epsilons`, `trials` times; and of `PRINTED_METHODS` `printed` >= 0 times.
+    """Run every cell: each of `cases`, `methods` and `epsilons` `trials` times, and `PRINTED_METHODS` `printed` >= 0
+    times.
 
     trials, jobs : integers >= 1; jobs is the number of processes
     folder : where finished cells are kept, and searched for first. A cell counts only if the records, all
@@ -222,7 +224,7 @@ def _cell(settings, case, method, epsilon, trial) -> dict:
 
 
 def _key(case, method, epsilon, trial, settings) -> str:
-    """Return everything but the code that the cell's result depends on."""
+    """Return everything that the cell's result depends on, apart from the code."""
     parts = [
         digest(case.real),
         digest(case.test),
@@ -325,8 +327,8 @@ def load(folder=RESULTS) -> Study:
 def kept(settings: Settings, *, epsilons=(1.0,), trials=3, printed=0, folder=RESULTS) -> Study | None:
     """Return the study in `folder` if today's code and libraries made it from the real data with these settings, else None.
 
-    It must have been made with arithmetic that is alike on all machines. Its scores have six digits.
-    The arguments are those of `grid`.
+    The study must have been made with arithmetic that is alike on all machines. The scores have six digits. The
+    arguments are those of `grid`.
     """
     made, study = provenance(folder), load(folder)
     asked = {"delta": settings.delta, "seed": settings.seed, "tree depth": settings.depth, "trials": trials}

@@ -36,7 +36,7 @@ def summary(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 
 
 def seeds() -> pd.DataFrame:
-    """Return how many seeds of each program are kept, by table and epsilon: integers, 0 where there are none."""
+    """Return how many seeds of each program are kept, by table and epsilon."""
     frame = results.load(FILE).dropna(subset=["error1"])
     return frame.groupby(["table", "epsilon", "program"]).size().unstack(fill_value=0)
 
@@ -64,11 +64,12 @@ def behind(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def standing(beside: pd.DataFrame) -> pd.DataFrame:
-    """Return in how many errors ours is smaller or larger by more than a standard error of the difference, on two kinds
-    of tables.
+    """Return in how many comparisons our error is smaller or larger by more than a standard error of the difference.
 
-    beside : as of `behind`. A column for the tables that took part in the choice of AIM's settings (`TUNED`), one for
-        the others
+    beside : the result of `behind`
+
+    The result has a column for the tables that took part in the choice of AIM's settings (`TUNED`), and one for the
+    others.
     """
     chosen = beside.index.get_level_values("table").isin(TUNED)
     parts = {"with a part in the choice of our settings": beside[chosen], "without": beside[~chosen]}
@@ -86,7 +87,8 @@ def _counts(part) -> dict:
 
 
 def larger(beside: pd.DataFrame) -> pd.DataFrame:
-    """Return where our error is larger by more than a standard error, and by how much; `beside` as of `behind`."""
+    """Return where our error is larger by more than a standard error, and by how much; `beside` is the result of
+    `behind`."""
     apart = beside[[*ERRORS]].rename_axis(columns="error").stack()
     return apart[apart > 1].round(1).rename("standard errors").to_frame()
 

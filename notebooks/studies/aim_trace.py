@@ -1,7 +1,7 @@
 """A run of AIM step by step: its spending, its choices, its errors (miura2025, Figures 3 to 5).
 
-All functions take the `steps` of an `adaptive_iterative.Result`, or the first of them. Their errors come from the true
-records, so use the results to study the mechanism, not for release.
+All functions take the `steps` of an `adaptive_iterative.Result`, or the first few. The errors in the steps come from
+the true records, so use the results to study the mechanism, and do not release them.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def paces(steps, factor=1.5) -> list[int]:
 
 
 def milestones(steps, count=6) -> list[int]:
-    """Return numbers of steps worth composing at: the first, the last, each change of pace, and `count` in between."""
+    """Return the numbers of steps to compose: the first, the last, each change of pace, and `count` in between."""
     count = checks.whole("count", count, "[0, inf)")
     spread = np.linspace(1, len(steps), count + 2).round().astype(int).tolist()
     return sorted({*spread, initial(steps) or 1, *annealed(steps)})
@@ -85,10 +85,12 @@ def spent(
 
     delta : [1e-12, 1); at : integers in [1, steps]
     exponential, noise, neighbours, resolution : as in `accounting.compose_schedule` and `schedule_of`
-    eps_error : (0, inf), as there; default: 0.2 % of the cost of all steps by zCDP, at least 2e-4
+    eps_error : (0, inf), as in `accounting.compose_schedule`. The default is 0.2 % of the cost of all steps by zCDP, at
+        least 2e-4
 
-    The result is a frame, one row a number: `zcdp`, by adding up rho, and `lower`, `estimate`, `upper` by numerical
-    composition of the schedule as if it had been fixed in advance, which it was not.
+    The result is a frame with a row for each number of steps. Column `zcdp` follows from the sum of the rho. Columns
+    `lower`, `estimate` and `upper` compose the schedule numerically as if it had been fixed in advance, which it was
+    not.
     """
     at = range(1, len(steps) + 1) if at is None else [int(n) for n in checks.integer("at", at, f"[1, {len(steps)}]")]
     if eps_error is None:
@@ -103,7 +105,8 @@ def spent(
 
 
 def tightened(mechanisms, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
-    """Return the factor f such that a schedule costs `epsilon` at `delta` if all its noise is divided by f, numerically.
+    """Return the factor f such that, by numerical composition, a schedule costs `epsilon` at `delta` with all noise
+    over f.
 
     mechanisms : as for `accounting.compose_schedule`; the scales of noise become sigma/f, and the epsilons of the
         selections f epsilon: every variable's `size` grows by f, every rho by f^2
@@ -136,7 +139,8 @@ def errors(steps, alpha) -> np.ndarray:
 def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean error after each step of the sets measured by then, and of the others (miura2025, Figure 5).
 
-    Two arrays of shape (steps,), NaN while there are none. Sets of `alpha` attributes count, measured as a whole.
+    The result is two arrays of shape (steps,), with NaN for steps without such sets. Only sets of `alpha` attributes
+    count, and only if they were measured as a whole.
     """
     sets, measured = _watched(steps, alpha), set()
     means = []
@@ -150,7 +154,8 @@ def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
 
 
 def selections(steps, alpha=2) -> pd.DataFrame:
-    """Return which sets of `alpha` attributes were measured when: 0/1, one row a set, one column a step from 1."""
+    """Return when each set of `alpha` attributes was measured: 0 or 1, a row for each set and a column for each
+    step."""
     sets = _watched(steps, alpha)
     hits = [[int(frozenset(names) == frozenset(step.attributes)) for step in steps] for names in sets]
     return pd.DataFrame(hits, index=[" × ".join(names) for names in sets], columns=range(1, len(steps) + 1))
@@ -181,7 +186,8 @@ def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
 
 
 def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fraction, Fraction]:
-    """Return the part of rho that Algorithms 2 to 4 have used at their end, and the part that they then divide by.
+    """Return the part of rho that Algorithms 2 to 4 have used when they end, and what is left, by which they then
+    divide.
 
     anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, integer in [1, inf)
     d : number of attributes, integer in [1, inf); share : alpha, a Fraction in (0, 1)

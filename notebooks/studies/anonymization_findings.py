@@ -1,9 +1,9 @@
 """Findings of the study of Figure 1 (`notebooks.studies.anonymization_comparison`): tables, and evidence for the
 paper's sentences.
 
-The paper leaves settings open, so each sentence is judged under every sensible interpretation. An interpretation's
-name gives its settings, in this order and if the sentence depends on them: one of `KERNELS`, one of `BASELINES`, one of
-`LIMITS`.
+The paper leaves settings open, so each sentence is judged under every sensible interpretation. The name of an
+interpretation lists the settings on which the sentence depends, in this order: one of `KERNELS`, one of `BASELINES`,
+one of `LIMITS`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def verdicts(study) -> dict:
 
 
 def removed(study) -> evidence.Readings:
-    """Return proportions of the records that suppression leaves out at k = 50, means over the splits."""
+    """Return the proportions of records that suppression leaves out at k = 50, as means over the splits."""
     table = summary(study)["removed"]
     return evidence.Readings(
         {name: round(float(table[NONE, suppressed, 50]), 3) for name, (_, suppressed) in BASELINES.items()}

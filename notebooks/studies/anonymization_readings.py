@@ -137,12 +137,12 @@ def perturb(at: Split, setup: Setup, k, *, rng) -> Perturbed:
 
 
 def unweighted(data: Perturbed, *, rng):
-    """Return no weights: the perturbed records are used unchanged."""
+    """Return None for weights and NaN for a width: the perturbed records are used unchanged."""
     return None, np.nan
 
 
 def reconstructed(data: Perturbed, *, rng, estimator, **options):
-    """Return weights from the perturbed records alone, and the kernel's width (a mean, if of two).
+    """Return weights from the perturbed records alone, and the kernel's width (the mean if there are two kernels).
 
     If the income is published, each class has separate density ratios: the income is then an attribute with
     retention probability 1, and transitions between the classes have probability 0.
@@ -182,9 +182,10 @@ def _in_cells(at, k) -> dict:
 
 
 def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
-    """Return full-domain generalization of smallest `loss`, with at most the proportion `most` of the records left out.
+    """Return the full-domain generalization of smallest `loss` that leaves out at most the proportion `most` of the
+    records.
 
-    Test records are generalized alike, and a numeric attribute enters as the middle of its interval.
+    The test records are generalized in the same way. A numeric attribute enters as the middle of its interval.
     """
     ladder = hierarchies.adult()
     found = k_anonymity.generalize(at.train, ladder, k, max_suppression=most, loss=loss)
@@ -199,10 +200,11 @@ def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
 
 
 def _suppressed(at, k, *, attributes=EXPLANATORY, most=None, loss="lm") -> dict:
-    """Return records without those that share their `attributes` with fewer than k; the others are unchanged.
+    """Return the records except those in a class of fewer than k, where classes share the values of `attributes`.
 
-    most : the sharing is judged on generalized values, with the levels of the generalization of smallest `loss` that leaves
-        out at most this proportion. The values that are then published unchanged need not be k-anonymous.
+    most : if given, the classes are those of generalized values, at the levels of the generalization of smallest `loss`
+        that leaves out at most this proportion. The records kept are still published unchanged, so they need not be
+        k-anonymous.
     """
     options = {}
     if most is not None:

@@ -22,8 +22,8 @@ from lib.numerics import checks
 def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
     """Return the law of `atoms` on a grid of `cells` + 1 equidistant values from `low` to `high`, shape (cells + 1,).
 
-    Every output is rounded down to the grid, or, with `up`, up to it. So the expectation of an increasing function
-    lies between those of the two.
+    Every output is rounded down to the grid or, with `up`, up to the grid. So the expectation of an increasing function
+    under the true law lies between its expectations under the two laws on the grid.
     """
     at_low, _ = atoms(centre, scale, low, high)
     cells = checks.whole("cells", cells, "[1, 1e6]")
@@ -40,9 +40,9 @@ def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
 def best_guess(parameters, epsilon, *, cells=100) -> float:
     """Return how often the best guess of a fair bit is right, in [1/2, 1].
 
-    The guess sees `parameters` values in [0, 1], all 0 or all 1 by that bit, with Lap(1/epsilon) on each, limited to [0, 1]
-    again. Inside the range the log ratio of the two laws is linear, so the sum of the values is sufficient. Its laws are
-    computed `on_grid`, exact in the limit of many `cells`.
+    The guess is made from `parameters` values. All are 0 or all are 1, as the bit says; each gets noise Lap(1/epsilon)
+    and is then limited to [0, 1]. Inside the range the log ratio of the two laws is linear, so the sum of the values is
+    sufficient. The laws of the sum are computed `on_grid`, which is exact in the limit of many `cells`.
 
     parameters : integer in [1, 1e4]; epsilon : in (0, inf), of each value separately
     """
@@ -70,10 +70,11 @@ def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
     """Return how well one weight of AnonymizedLearning's model distinguishes two neighbours, after one epoch of `BATCHES`.
 
     The network has `inputs` inputs, no hidden layer and two classes; all 2 (inputs + 1) parameters start at 0, changes are
-    limited to [-1/2, 1/2], and E = 1, so that the noise on each is Lap(1/epsilon). Neighbours differ in the label
-    of the first record. The weight is that from an input to the first class. The event is that its first change is -1/2 and
-    its second 1/2. With an L2 term (any but countably many) that is one single value of the finished weight.
-    Returns bounds of the log of the ratio of its probabilities, label 0 over label 1. Theorem 4 says: at most epsilon.
+    limited to [-1/2, 1/2], and E = 1, so that the noise on each change is Lap(1/epsilon). Neighbours differ in the
+    label of the first record. The weight leads from an input to the first class. The event is that the weight's first
+    change is -1/2 and its second change is 1/2. With an L2 term, except for countably many values of lambda, exactly
+    one value of the finished weight corresponds to this event. The function returns bounds on the log ratio of the
+    event's probabilities, label 0 over label 1. Theorem 4 says that this log ratio is at most epsilon.
 
     inputs : integer in [1, 1000]; epsilon : in (0, 10]; learning_rate : alpha in (0, inf)
     """
@@ -107,7 +108,8 @@ def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
 
 
 def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, runs=2000, rng) -> float:
-    """Return an estimate of the same loss over K batches of one epoch: for large networks it comes near K epsilon.
+    """Return an estimate of the loss of `two_batches` over K batches of one epoch; for large networks it is nearly K
+    epsilon.
 
     The network is that of `two_batches`, and the first batch is that of `BATCHES`, where neighbours differ. Each later
     batch is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
@@ -153,10 +155,11 @@ def _path(inputs, label, epsilon, batches, rate, small, runs, rng) -> float:
 def moving_thresholds(inputs, epsilon) -> float:
     """Return a lower bound of one weight's loss if the thresholds of the second of two epochs follow the weights.
 
-    One record with all `inputs` 1, one hidden node (weights 0.1 into it, 0.1 and -0.1 out of it), two classes; neighbours
-    differ in the label; thresholds are the intervals of equations (20) to (26). The weight is that from the hidden node to
-    the first class, and the event is that it ends at its largest possible value. This reveals that all inputs + 1 parameters
-    of the hidden node were also at their lower thresholds after the first epoch; theirs is the loss returned.
+    The table is one record with all `inputs` 1. The network has one hidden node (weights 0.1 into it, 0.1 and -0.1 out
+    of it) and two classes. Neighbours differ in the label, and thresholds are the intervals of equations (20) to (26).
+    The weight leads from the hidden node to the first class. The event is that the weight ends at its largest possible
+    value. The event reveals that the changes of all inputs + 1 parameters of the hidden node were at their lower
+    thresholds in the first epoch. The loss returned is the loss of those parameters.
 
     inputs : integer in [1, 1000]; epsilon : in [1e-100, inf)
     """

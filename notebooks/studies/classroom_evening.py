@@ -1,10 +1,10 @@
-"""An instructor's evening, timed: from a clone to zips for each student, graded submissions, and marks for a learning platform.
+"""Time an instructor's evening: from a clone to zips for each student, graded submissions, and marks for a platform.
 
     python -m notebooks.studies.classroom_evening
 
 writes book/results/classroom/evening.csv: each step's command and how long it took. The commands are those of an instructor,
-in a clone of the current commit with a separate environment; the students are simulated. Each hands in the solutions of their
-variant, one notebook in five with a solution cell left empty, and a few are hostile or unlucky.
+in a clone of the current commit with a separate environment. The students are simulated. Each hands in the solutions of
+their variant. In one notebook of five a solution cell is left empty, and a few submissions are hostile or damaged.
 """
 
 from __future__ import annotations

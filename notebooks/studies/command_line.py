@@ -1,4 +1,4 @@
-"""The command line of a study: the common arguments, and the provenance that results then give.
+"""The command line of a study: the common arguments, and the provenance that they give to the results.
 
 A study is a module of this package that runs as ``python -m notebooks.studies.<study>``, or by ``make study`` with arithmetic
 that is alike on all machines, and ends in
@@ -36,7 +36,7 @@ def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
 
 
 def _data(kind: str) -> str:
-    """Return `kind`, refusing before anything runs if ``COMPENDIUM_DATA`` is wrong."""
+    """Return `kind`. Before anything runs, refuse a ``COMPENDIUM_DATA`` that does not name a folder."""
     try:
         if kind == "real":
             datasets.given_folder()

@@ -45,7 +45,7 @@ def generator(seed, *place) -> np.random.Generator:
 
 
 def key(*parts) -> str:
-    """Return a file's name for a cell, which changes whenever any of `parts` (of JSON's types) does."""
+    """Return the name of a cell's file, which changes whenever any of `parts` (of JSON's types) changes."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
@@ -58,7 +58,7 @@ def digest(*parts) -> str:
 
 
 def code(function) -> str:
-    """Return the content key of the module that `function` is of, without the results that studies have written."""
+    """Return the content key of the module that defines `function`, without the results that studies have written."""
     return content_key.key(inspect.getfile(function), without=results.FOLDER.rglob("*.csv"))
 
 
@@ -100,7 +100,7 @@ def _files(function, places, keys, folder) -> list[Path | None]:
 
 
 def _read(file) -> list:
-    """Return the one result that is kept in `file`; none if it is damaged."""
+    """Return the result that is kept in `file`, in a list; the list is empty if the file is damaged."""
     try:
         return [json.loads(file.read_text(encoding="utf-8"))["result"]]
     except (ValueError, LookupError, TypeError) as error:

@@ -62,8 +62,9 @@ def within(inner, outer, *, tolerance=1e-12) -> bool:
 def looseness(network, features, labels, *, variant="corrected") -> dict[str, np.ndarray]:
     """Return how many times wider the computed intervals are than the records' range, by layer: at least 1, or NaN.
 
-    "inputs", "errors", "weights" (changes of): arrays (L,); the widths of a layer's intervals, added up, over the
-    observed ranges, added up. NaN if nothing varied and the intervals have no width either, else inf.
+    "inputs", "errors" and "weights" (changes of weights) lead to arrays (L,). An entry is the sum of the widths of a
+    layer's intervals, divided by the sum of the observed ranges. If nothing varied, it is NaN for intervals without
+    width, else inf.
     """
     computed, seen = change_bounds(network, variant=variant), observed(network, features, labels)
     found = {}

@@ -1,8 +1,9 @@
 """The width that cross-validation chooses for the kernel of hasegawa2015, section 5, which prints 1000.
 
-The paper gives neither the features' scaling nor the k, the records and the candidates of its cross-validation. So each
-combination is run on several splits of Adult. The perturbed records are those of Figure 1's study, and cross-validation
-sees the number of them that the cell gives. The committed results, of the real data, are made again by
+The paper does not give the scaling of the features, nor the k, the number of records and the candidates of its
+cross-validation. So each combination is run on several splits of Adult. The perturbed records are those of Figure 1's
+study. A cell of the grid says how many of them cross-validation uses. To make the committed results on the real data
+again:
 
     python -m notebooks.studies.kernel_widths --output book/results/hasegawa2015/widths.csv
 """
@@ -36,8 +37,8 @@ RESULTS = results.FOLDER / "hasegawa2015/widths.csv"
 def cell(frame, training, seed, setup, records, scaling, k, split) -> dict:
     """Return the width that five-fold cross-validation on the first `records` of `training` perturbed ones chooses.
 
-    short : by how many nats a record the printed width falls short of it; unfinished : fits out of all that reached no
-    certificate within 300 rounds
+    short : by how many nats a record the printed width has a lower mean log-density than the width chosen
+    unfinished : the number of fits that did not reach a certificate within 300 rounds
     """
     at = anonymization_readings.split_records(frame, training, split, seed=seed)
     place = [seed, zlib.crc32(f"{setup}/{float(k)!r}".encode()), split]  # Figure 1's perturbed records

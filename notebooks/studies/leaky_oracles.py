@@ -1,6 +1,7 @@
 """Deliberately broken frequency oracles: audits must catch each of them. Never use one.
 
-Each claims the epsilon of its constructor, and states the probabilities of the protocol that it was derived from.
+Each oracle claims the epsilon that its constructor is given, and states the probabilities of the protocol that it
+breaks.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class _SeedHoldsValue(_Hashing):
 
 
 class _SeedParity(_Hashing):
-    """The seed has an odd number of ones for odd values, an even one for even values."""
+    """The seed has an odd number of ones for odd values, and an even number for even values."""
 
     def _seeds(self, values, rng):
         seeds = np.array(super()._seeds(values, rng))
@@ -123,14 +124,14 @@ class _NextValue(GRR):
 
 
 class _EpsilonTwice(GRR):
-    """Reports with twice the epsilon that it claims."""
+    """The report is made with twice the epsilon that is claimed."""
 
     def perturb(self, values, *, rng):
         return GRR(self.k, 2 * self.epsilon).perturb(values, rng=rng)
 
 
 class _OneDrawForAllBits(SUE):
-    """To save random numbers, one is compared with p for the own bit and with q for all others."""
+    """One random number serves all bits: it is compared with p for the bit of the value and with q for the others."""
 
     def perturb(self, values, *, rng):
         own = np.asarray(values)[:, None] == np.arange(self.k)
@@ -139,14 +140,14 @@ class _OneDrawForAllBits(SUE):
 
 
 class _OwnBitOnly(SUE):
-    """The own bit is noisy, all others are 0."""
+    """The bit of the value is noisy, and all other bits are 0."""
 
     def perturb(self, values, *, rng):
         return super().perturb(values, rng=rng) & (np.asarray(values)[:, None] == np.arange(self.k))
 
 
 class _OwnFirst(SubsetSelection):
-    """Reports lists, not sets, in the order of choice: the user's value, if chosen, is first."""
+    """The report is a list in the order of choice, not a set: the user's value, if chosen, is first."""
 
     def __init__(self, k, epsilon):
         super().__init__(k, epsilon, d=min(max(2, optimal_size(k, epsilon)), k - 1))
@@ -169,14 +170,15 @@ class _SameNoise(SHE):
 
 
 class _HalfTheNoise(SHE):
-    """The sensitivity of one cell, where two change."""
+    """The noise is made for a sensitivity of one cell, but two cells change."""
 
     def perturb(self, values, *, rng):
         return SHE(self.k, 2 * self.epsilon).perturb(values, rng=rng)
 
 
 class _MoreDraws(GRR):
-    """Draws as many additional numbers as the value says, and discards them: the report is honest."""
+    """The value says how many additional random numbers are drawn and discarded. The report itself is as it should
+    be."""
 
     def perturb(self, values, *, rng):
         reports = super().perturb(values, rng=rng)
@@ -185,7 +187,7 @@ class _MoreDraws(GRR):
 
 
 class _OneCoinForAll(GRR):
-    """All users of a call tell the truth, or none does: each single report is honest."""
+    """All users of a call tell the truth, or none does. Each single report is as it should be."""
 
     def perturb(self, values, *, rng):
         values = np.asarray(values)

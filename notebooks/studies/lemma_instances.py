@@ -23,7 +23,7 @@ KINDS = ("add", "remove", "replace")
 def weights(k, *, rng, decades=4):
     """Return positive integer weights (k,) spread over `decades` powers of ten: a distribution on k points.
 
-    Normalized by their sum they are probabilities, far apart, so that likelihood ratios are extreme.
+    Divided by their sum, the weights are probabilities that are far apart, so that likelihood ratios are extreme.
     """
     k, decades = checks.whole("k", k, "[1, inf)"), checks.number("decades", decades, "[0, 15]")
     return np.ceil(10.0 ** rng.uniform(0, decades, k)).astype(int)
@@ -44,7 +44,8 @@ def semidefinite_matrix(d, rank, *, rng, size=3):
 def dataset(n, d, sigma, *, rng):
     """Return a random data set (n, d) in [-1, 1]^d whose covariance has no eigenvalue below `sigma`.
 
-    Off-centre uniform records, pushed towards the corners until the covariance is large enough.
+    The records are uniform around a point off the centre, and are pushed towards the corners until the covariance is
+    large enough.
 
     Raises ``ValueError`` for n <= d (then the covariance is singular), sigma outside (0, 1), or
     where fifty draws find no such data set.
@@ -62,8 +63,9 @@ def dataset(n, d, sigma, *, rng):
 def corner_dataset(n, d, sigma, *, rng):
     """Return an adversarial data set (n, d): all records at corners, most at (-1, ..., -1), one at (1, ..., 1).
 
-    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows: the mean lies near one corner and
-    the last record as far from it as any can, where Lemmas 4.3-4.5 are tight. Raises ``ValueError`` as `dataset` does.
+    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows. So the mean lies near one corner,
+    and the last record as far from the mean as a record can be, where Lemmas 4.3-4.5 are tight. Raises ``ValueError``
+    as `dataset` does.
     """
     n, d, sigma = _size(n, d, sigma)
     for ones in range(1, n // 2 + 1):
@@ -80,8 +82,9 @@ def neighbours(data, kind, *, rng, extreme=False):
     """Return neighbouring data sets (first, second), equal except for their last record.
 
     kind : "add" (second has one record more than first), "remove" (one fewer) or "replace".
-    extreme : the record is not random. An added record is the corner of the cube farthest from the mean, in the metric
-        of the covariance; a removed or replaced record is the farthest one, and it is replaced by the opposite corner.
+    extreme : whether the record is extreme instead of random. An added record is the corner of the cube farthest from
+        the mean, in the metric of the covariance. A removed or replaced record is the farthest record of the table, and
+        it is replaced by the opposite corner.
 
     The records of `data` (n, d) are kept, in another order. Raises ``ValueError`` for another kind.
     """
@@ -177,7 +180,8 @@ def _record(d, rng):
 
 
 def _distances(points, data):
-    """Return the squared Mahalanobis distances (m,) of the `points` (m, d) from `data`; equal ones compare equal."""
+    """Return the squared Mahalanobis distances (m,) of the `points` (m, d) from `data`; equal distances compare
+    equal."""
     offset = points - data.mean(axis=0)
     covariance = np.atleast_2d(np.cov(data, rowvar=False, bias=True))
     return np.round(np.einsum("ij,ij->i", offset, np.linalg.solve(covariance, offset.T).T), 9)
@@ -187,8 +191,9 @@ def radii_of_corner_tables(n, sigma) -> np.ndarray:
     """Return the squared Mahalanobis distance of the record (1, 1) from every table of n records in the corners of [-1, 1]^2.
 
     n : integer in [1, 200]; sigma : (0, 1]
-    Only tables that lie in D_sigma, and stay there when the record is added, count. Their order does not, so that there
-    are (n + 1)(n + 2)(n + 3)/6 in all. Any other corner is the mirror image of this one.
+
+    Only tables count that lie in D_sigma and stay there when the record is added. The order of the records does not
+    matter, so there are (n + 1)(n + 2)(n + 3)/6 tables to look at. The other corners are mirror images of (1, 1).
     """
     n, sigma = checks.whole("n", n, "[1, 200]"), checks.number("sigma", sigma, "(0, 1]")
     counts = np.array([(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]) / n
@@ -213,7 +218,7 @@ def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30):
     means: (d,); covariances: (d, d); alpha: in (1, inf), such that the integrand is itself a Gaussian
     half : number of steps on each side of its centre, integer in [1, inf), a quarter of a standard deviation each
 
-    A check on `renyi_gaussian` that shares nothing with it, for a few dimensions: (2 half + 1)^d points.
+    This check on `renyi_gaussian`, which shares no code with it, is for few dimensions: it needs (2 half + 1)^d points.
     Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
     """
     alpha, half = checks.number("alpha", alpha, "(1, inf)"), checks.whole("half", half, "[1, inf)")

@@ -1,4 +1,4 @@
-"""Figure 1's rival at the same epsilon (beyond hasegawa2015): marginals by a frequency oracle, and a model of them.
+"""A rival for Figure 1 at the same epsilon (beyond hasegawa2015): marginals by a frequency oracle, and a model of them.
 
 Every user has one record of Adult's ten explanatory attributes and the income, the numbers cut at public edges. The users
 are divided at random, and each sends one report by subset selection, on two attributes of the record together, with all
@@ -7,8 +7,8 @@ are exchanged, no report becomes more than e^epsilon times as likely. By the the
 shuffled reports are as Pk-anonymous as perturbed records of the same epsilon, as long as nobody knows which user was
 asked which question.
 
-From the estimates the collector fits a graphical model (Private-PGM), draws one synthetic record for each user, and trains
-on these what Figure 1 trains on perturbed ones.
+From the estimates the collector fits a graphical model (Private-PGM) and draws one synthetic record for each user. The
+synthetic records then train the model that Figure 1 trains on perturbed records.
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ def measured(table, sets, epsilon, *, rng) -> list[Measurement]:
 def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalModel:
     """Return the model of `table`, of Adult's attributes, from one report of each user.
 
-    pairs : whether half of the users report two explanatory attributes; the model has the spanning tree of these pairs of
-        most mutual information, as estimated. All others report one of them and the income.
+    pairs : whether half of the users report two explanatory attributes. The model then has the spanning tree of the
+        pairs with the most estimated mutual information. All other users report one explanatory attribute and the
+        income.
     """
     with_income = [(name, TARGET) for name in EXPLANATORY]
     if not pairs:
@@ -68,7 +69,8 @@ def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalMode
 
 
 def spanning(measurements) -> list[Measurement]:
-    """Return the measurements of the spanning tree of most mutual information; for pairs of `EXPLANATORY`, all."""
+    """Return those of the `measurements`, of all pairs of `EXPLANATORY`, that form the spanning tree of most mutual
+    information."""
     at = {name: place for place, name in enumerate(EXPLANATORY)}
     weights = np.zeros((len(at), len(at)))
     for each in measurements:
@@ -86,7 +88,8 @@ def mutual_information(values) -> float:
 
 
 def prediction(at, k, *, pairs=False, rng) -> dict:
-    """Return what synthetic records of the model predict of a `Split`'s test records, at the epsilon for `k`."""
+    """Return the scores on a `Split`'s test records of a regression on the model's synthetic records, at `k`'s
+    epsilon."""
     sizes = adult_design.cell_sizes()
     train = Table(adult_design.cells(at.train_numbers).to_numpy(), Domain(sizes))
     drawn = fitted(train, pk_epsilon(k, len(train)), pairs=pairs, rng=rng).synthesize(len(train), rng=rng)

@@ -128,7 +128,8 @@ def statement(method, epsilon, settings, records) -> PrivacyStatement:
 
 
 def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
-    """Return the epsilon for each parameter with which the whole model is (`epsilon`, `delta`)-DP, to a relative 1e-9.
+    """Return the epsilon for each parameter with which the whole model is (`epsilon`, `delta`)-DP, to a relative error
+    of 1e-9.
 
     method : "LearningFirst" or "AnonymizedLearning"; epsilon : (0, inf); delta : (0, 1)
     """
@@ -144,7 +145,8 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
 
 
 def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
-    """Return what a stated `epsilon` guarantees: for one parameter as proved, for the whole model, and that at `DELTA`.
+    """Return what a stated `epsilon` guarantees: for one parameter, as proved; for the whole model; and for it at
+    `DELTA`.
 
     method : one of `METHODS`; neighbours have one record replaced; inf means no guarantee
     settings, records : as in `statement`; the default is nine folds of ten of Adult
@@ -240,7 +242,8 @@ def _anonymized_learning(train, epsilon, settings, rng):
 
 
 def _dp_sgd(train, epsilon, settings, rng):
-    """Train one hidden layer in few steps with large batches, as the noise allows. The settings were not chosen privately."""
+    """Train one hidden layer in few steps with large batches, which suits the noise. The settings were not chosen
+    privately."""
     start = network.Network.initial((train.values.shape[1], 16, 2), rng=rng)
     plan = _plan(epsilon, settings.dp_steps)
     return dp_sgd.train(
@@ -313,10 +316,11 @@ def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARA
            few_epsilons=FEW_EPSILONS) -> list[tuple]:  # fmt: skip
     """Return the places of the grid: variant, level, method, epsilon, fold.
 
-    level : "none" (no epsilon) or "parameter" (epsilon for each parameter as the paper states it; for methods without
-        such an epsilon, that of the whole model). `run` also accepts "record", epsilon of the whole model at `DELTA`.
-    count, few : folds for Figure 5, and for everything else: the variants and AnonymizingFirst as published, which
-        have `few_epsilons`
+    level : "none" (no epsilon) or "parameter" (the epsilon for each parameter as the paper states it or, for methods
+        without such an epsilon, the epsilon of the whole model). `run` also accepts "record", the epsilon of the whole
+        model at `DELTA`
+    count : the number of folds for Figure 5
+    few : the number of folds for everything else: the variants and AnonymizingFirst as published, at `few_epsilons`
     """
     made = []
     for variant in variants:
@@ -371,7 +375,7 @@ def load(*paths) -> pd.DataFrame:
 
 
 def summary(study) -> pd.DataFrame:
-    """Return by variant, level, method and epsilon each score's mean and standard deviation <score>_std, and folds.
+    """Return, by variant, level, method and epsilon, each score's mean, its standard deviation <score>_std, and folds.
 
     The divisor of the standard deviation is folds - 1.
     """

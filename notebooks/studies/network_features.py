@@ -3,8 +3,9 @@
 The paper says that 45,222 complete records have 14 attributes besides Salary and that inputs lie in [0, 1]. It does not
 say how a category becomes a number. Here a numeric attribute is scaled by `datasets.PUBLIC_RANGES`, and a category becomes either
 
-- "codes": its place in the publisher's list (the file adult.names) over the number of places less one: 14
-  inputs. The order of that list means nothing, even for education (education-num, also there, has it in order); or
+- "codes": its place in the publisher's list (the file adult.names), divided by the number of places less one: 14
+  inputs. The order of that list has no meaning, even for education (education-num, another attribute, has education in
+  order); or
 - "one-hot": one input of 0 or 1 for each value in the list, 105 inputs in all.
 
 Nothing is derived from the records, so scaling and encoding cost no privacy.
@@ -70,10 +71,13 @@ def adult_features(*, encoding="codes", numeric="linear", source="real", downloa
 
 
 def one_hot(values, levels) -> np.ndarray:
-    """Convert encoding "codes" to "one-hot", record by record, so that it costs no privacy.
+    """Convert encoding "codes" to "one-hot", record by record, so that the conversion costs no privacy.
 
-    values : (n, d) in [0, 1]; levels : (d,), 0 for a numeric column, which stays, else the number L >= 2 of its values
-    0, 1/(L-1), ..., 1, which becomes L columns. Raises ``ValueError`` if a column has other values.
+    values : (n, d) in [0, 1]
+    levels : (d,), 0 for a numeric column, which is kept; for a column of categories, the number L >= 2 of the values
+        0, 1/(L-1), ..., 1. Such a column becomes L columns
+
+    Raises ``ValueError`` if a column has other values.
     """
     values, levels = checks.real("values", values, "[0, 1]"), checks.integer("levels", levels, "[0, 1e6]").astype(int)
     if values.ndim != 2 or levels.shape != values.shape[1:] or (levels == 1).any():

@@ -32,11 +32,12 @@ PLACE = ["variant", "level", "method", "epsilon", "fold"]
 
 
 def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
-    """Return for each of `METHODS` six named settings, and what each changes in `settings`; the first, "main", is `settings`.
+    """Return for each of `METHODS` six named candidates, and what each changes in `settings`; the first, "main", is
+    `settings`.
 
-    There are two values of the setting that a method's noise depends on most for training as in `settings`, and four for a
-    tenth of the epochs, or for fewer and larger steps. Private logistic regression has four with its noise on the objective
-    and two on the output.
+    The candidates differ in the setting on which a method's noise depends most. Two values of it are tried with
+    training as in `settings`, and four with a tenth of the epochs, or with fewer and larger steps. Private logistic
+    regression has four candidates with its noise on the objective, and two with noise on the output.
     """
     epochs = (settings.epochs, max(settings.epochs // 10, 1))
     tried = {
@@ -52,7 +53,8 @@ def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
 
 
 def _grid(name, first, second, other, values) -> dict[str, dict]:
-    """Return settings by their names: `name` at the values `first` with `other` at the first of its two `values`, and so on."""
+    """Return candidates by name: `name` at the values `first` with `other` at the first of its two `values`, and so
+    on."""
     return {
         f"{name} {each:g}, {other} {value}": {name: each, other: value}
         for value, tried in zip(values, (first, second))
@@ -61,9 +63,10 @@ def _grid(name, first, second, other, values) -> dict[str, dict]:
 
 
 def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_EPSILONS) -> dict[str, list[tuple]]:
-    """Return for each of `METHODS` the pairs (level, epsilon) that it is run at, levels as in `network_comparison`.
+    """Return for each of `METHODS` the pairs (level, epsilon) of its runs, with levels as in `network_comparison`.
 
-    AnonymizingFirst's epsilon covers the whole data at either level, and is run only at the parameter's.
+    The epsilon of AnonymizingFirst covers the whole data at either level, so this method is run at the level
+    "parameter" only.
     """
     parameter = [("parameter", float(epsilon)) for epsilon in parameter_epsilons]
     record = [("record", float(epsilon)) for epsilon in record_epsilons]
@@ -73,9 +76,10 @@ def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_E
 
 
 def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=None, **options) -> pd.DataFrame:
-    """Return all candidates of all methods on the fold `selection`, and the chosen and the first on the folds `reported`.
+    """Run all candidates of all methods on the fold `selection`, and the chosen and the first one on the folds
+    `reported`.
 
-    at : as `places` makes it; known : rows of `network_comparison.run`, or None; these are not run again
+    at : what `places` returns; known : rows of `network_comparison.run` that need not be run again, or None
     options : arguments of `network_comparison.run`, which also describes the frame
     """
     named = candidates(settings)
@@ -95,7 +99,7 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
 
 
 def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
-    """Return the candidate of highest accuracy on the fold `selection`, at each (level, method, epsilon); the first of equals."""
+    """Return the first candidate of highest accuracy on the fold `selection`, at each (level, method, epsilon)."""
     own = found[(found["fold"] == selection) & found["accuracy"].notna()]
     return {place: cells["variant"].iloc[cells["accuracy"].argmax()]
             for place, cells in own.groupby(["level", "method", "epsilon"], sort=False)}  # fmt: skip
@@ -104,8 +108,10 @@ def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
 def compared(found, selection=SELECTION) -> pd.DataFrame:
     """Return the chosen setting and the first, on folds not used for the choice: a row for each level, method and epsilon.
 
-    setting : the chosen one; first, tuned : mean accuracies; first_error, tuned_error : their standard errors; gain : tuned
-    over first, an `evidence.Difference`. At the level "record" AnonymizingFirst has the numbers of its other level.
+    setting : the chosen setting; first, tuned : mean accuracies of the first and the chosen setting; first_error,
+        tuned_error :
+    the standard errors of these means; gain : how far tuned exceeds first, an `evidence.Difference`. At the level
+    "record" AnonymizingFirst has the numbers of the level "parameter".
     """
     other = found[found["fold"] != selection]
     rows = {}
@@ -123,7 +129,7 @@ def compared(found, selection=SELECTION) -> pd.DataFrame:
 def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
     """Return the rows of `found` on the `REPORTED` folds, of the chosen settings of one method, or of the `first`.
 
-    For AnonymizingFirst, the rows at the parameter's level count at the record's.
+    For AnonymizingFirst, the rows of the level "parameter" also count for the level "record".
     """
     own = "parameter" if method == "AnonymizingFirst" else level
     wanted = RECORD_EPSILONS if level == "record" else found["epsilon"].unique()

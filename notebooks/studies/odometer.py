@@ -1,4 +1,4 @@
-"""Why composing a schedule after the fact guarantees nothing: the smallest example, exactly.
+"""The smallest example of why composing a schedule after the fact guarantees nothing, computed exactly.
 
 A mechanism has two steps. The first is Gaussian. The second is either Gaussian or randomized response, depending on the
 outcome of the first. Either way the two steps, composed as if they had been fixed in advance, cost the same (epsilon,
@@ -41,7 +41,7 @@ class TwoSteps:
     response: float
 
     def delta_at(self, epsilon: float, rule: str = "worst") -> float:
-        """Return the delta of the whole at an `epsilon` in (-inf, inf), exact to about 1e-3 of it.
+        """Return the delta of the two steps together at an `epsilon` in (-inf, inf), to a relative error of about 1e-3.
 
         rule : how the second step is chosen: "gaussian" or "response" always, or "worst", by an
             adversary who sees the first step's outcome
@@ -53,12 +53,12 @@ class TwoSteps:
 
     @property
     def losses(self) -> np.ndarray:
-        """Return privacy losses of the first step, on the grid that all sums are over."""
+        """Return the privacy losses of the first step, on the grid of all sums."""
         return self.first**2 / 2 + self.first * _Z
 
     @property
     def true_epsilon(self) -> float:
-        """Return the epsilon at `delta` of the whole under the worst rule."""
+        """Return the epsilon at `delta` of the two steps together, under the worst rule."""
         return scipy.optimize.brentq(lambda x: self.delta_at(x) - self.delta, self.epsilon, self.epsilon + 10)
 
 
@@ -66,7 +66,8 @@ def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
     """Return the example where both choices cost exactly (epsilon, delta).
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
-    share : (0, 1), size of the first step, as a part of the one Gaussian that would cost all
+    share : (0, 1), the first step's sensitivity over sigma, as a part of that of a single Gaussian step of the same
+        cost
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 10]"), checks.number("delta", delta, "[1e-9, 0.01]")
     whole = 1 / float(gaussian_sigma(epsilon, delta))

@@ -65,7 +65,7 @@ def chance(epsilon: float, hits: int, guesses: int, canaries: int, delta: float 
 
 
 def _largest_refuted(hits, guesses, canaries, delta, error) -> float:
-    """Return the largest epsilon, to 1e-6, at which `hits` are less probable than `error`; 0 if there is none."""
+    """Return the largest epsilon, to 1e-6, at which the probability of `hits` is below `error`; 0 if there is none."""
     if chance(0.0, hits, guesses, canaries, delta) >= error:
         return 0.0
     low, high = 0.0, _MOST

@@ -1,8 +1,9 @@
 """The experiment of hasegawa2015, section 5, on the user's table: how well a regression predicts after each anonymization.
 
-The interpretation is the main one of `anonymization_readings`: all attributes but the target, which is published, are
-quasi-identifiers, and the level is divided equally. Here an attribute with a range is perturbed as a number, all others as
-categories. It is generalized by its bins, which are merged two by two; a category is left unchanged, or becomes `*`.
+The interpretation is the main one of `anonymization_readings`: the target is published, all other attributes are
+quasi-identifiers, and the level is divided equally. Here an attribute with a range is perturbed as a number, and every
+other attribute as a category. Numbers are generalized to bins, which are merged two by two. A category is left
+unchanged or becomes `*`.
 """
 
 from __future__ import annotations

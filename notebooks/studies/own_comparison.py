@@ -10,7 +10,8 @@ from notebooks.studies import aim_comparison, own_table
 
 
 def cases(data: str, schema: str, target: str) -> list[aim_comparison.Case]:
-    """Return the user's table, a fifth held out; if `data` is one of `datasets.KINDS`, the paper's two.
+    """Return the user's table, with a fifth held out, or the paper's two data sets if `data` is one of
+    `datasets.KINDS`.
 
     target : the attribute whose prediction is compared
 

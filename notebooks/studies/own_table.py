@@ -1,8 +1,8 @@
-"""The user's table in chapters about Adult and Bank, whose parameters `data` and `schema` name it in place of these.
+"""The user's table in chapters about Adult and Bank: the parameters `data` and `schema` put it in the place of these.
 
-`data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`. On such a
-table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because both are about the document's
-own records. An unusable table is refused by a ``ValueError`` of one sentence.
+`data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`.
+On such a table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because claims and
+cells are about the document's own records. An unusable table is refused by a ``ValueError`` of one sentence.
 
 The output of a chapter about the records is not private: it is for their owner.
 """
@@ -52,8 +52,8 @@ def given(data: str, schema: str) -> schemas.Schema | None:
 
 
 def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodings.adult_table) -> Table:
-    """Return the records as codes, numbers in their bins: the user's, with at least three attributes, else `adult` from
-    `data`."""
+    """Return the records as codes, with numbers in bins: the user's table, which needs three attributes, or else
+    Adult."""
     public = given(data, schema)
     if public is None:
         return adult(source=data)
@@ -63,8 +63,8 @@ def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodin
 
 
 def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[..., pd.DataFrame]]:
-    """Return frames by name, and a function that scales one of them, by one of `WAYS`, to [-1, 1]. The chapter uses the
-    first frame."""
+    """Return frames by name, of which the chapter uses the first, and a function that scales a frame to [-1, 1] by one
+    of `WAYS`."""
     public = given(data, schema)
     if public is None:
         which = "Adult" if data == "real" else "synthetic sample"
@@ -90,7 +90,7 @@ def _scaled(frame, ends, *, scaling="observed") -> pd.DataFrame:
 
 
 def ranges(public) -> dict[str, tuple[float, float]]:
-    """Return the declared ends of each number."""
+    """Return the declared ends of the range of each numeric attribute."""
     return {each.name: (each.starts[0], each.last) for each in public.attributes if each.kind in schemas.NUMBERS}
 
 
@@ -103,7 +103,7 @@ def place(data: str) -> str:
 
 
 class _Unjudged(ast.NodeTransformer):
-    """Takes the statements that judge claims out of a cell, and says so once."""
+    """A transformer that removes the statements that judge claims from a cell, and says so once."""
 
     def visit_Module(self, node):
         self.taken = False
@@ -121,7 +121,7 @@ class _Unjudged(ast.NodeTransformer):
 
 
 def _leave_out(data: str) -> None:
-    """Leave out such cells from the next one on, in a notebook."""
+    """In a notebook, leave out the cells that begin with `THEIRS`, from the next cell on."""
     from IPython import get_ipython
 
     if shell := get_ipython():

@@ -25,7 +25,7 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
     """Return the proportion in [0, 1] of real records whose `target` a classifier fitted to synthetic ones predicts.
 
     synthetic, real_test : `Table`s over one domain
-    target : the attribute to predict from all others, at least one
+    target : the attribute to predict from all other attributes, of which there must be at least one
     model : one of `CLASSIFIERS`, described below
     rng : numpy Generator. It breaks ties between equally good splits and orders the SVM's steps. The same `rng` gives the
         same result
@@ -35,8 +35,8 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
 
     - "decision tree": scikit-learn's, grown until its leaves are pure unless `depth` is given.
     - "svm": scikit-learn's linear SVM with C = 1.
-    - "radial svm": scikit-learn's with a kernel and its default settings. It takes seconds on 30,000 records.
-    - one of `BOOSTED`: xgboost's, with settings that have been the library's defaults.
+    - "radial svm": scikit-learn's SVM with a radial kernel and default settings. It takes seconds on 30,000 records.
+    - one of `BOOSTED`: xgboost's trees, with settings that are or were the library's defaults.
 
     Attributes enter as 0/1 columns, one for each value in the domain (one-hot). If the synthetic records have only one
     target value, that is the prediction.
@@ -74,7 +74,7 @@ def _classifier(model, depth, seed):
 
 
 class _OfDistinct:
-    """A `machine` that learns from distinct records, weighted by frequency: the same optimum in a fraction of the time."""
+    """A `machine` that learns from distinct records, weighted by frequency. It finds the same optimum in less time."""
 
     def __init__(self, machine):
         self.machine = machine

@@ -1,6 +1,7 @@
 """The cost of the reconstructions of hasegawa2015, Table 1: operations, counted while they are carried out on small tables.
 
-A count has no noise, and its growth is exact. Each function does the work, returns the result, and adds to a `Tally`.
+A count has no noise, and its growth is exact. Each function does the work, returns the result, and adds the operations
+that it needed to a `Tally`.
 """
 
 from __future__ import annotations
@@ -17,7 +18,11 @@ CATEGORIES = 3  # of each attribute
 
 @dataclass
 class Tally:
-    """operations : of multiplications, additions to a table, or evaluations; numbers : that must be stored."""
+    """The cost so far.
+
+    operations : the number of multiplications, additions to a table, or evaluations
+    numbers : the number of numbers that must be stored
+    """
 
     operations: int = 0
     numbers: int = 0
@@ -50,7 +55,7 @@ def dummies(records) -> np.ndarray:
 
 
 def densities(perturbation, records, tally) -> np.ndarray:
-    """Return P by equation 13, a factor for each pair of records and each attribute."""
+    """Return P by equation 13, with one operation for each pair of records and each attribute."""
     P = np.ones((len(records), len(records)))
     for mechanism, column in zip(perturbation.mechanisms.values(), records.T):
         P *= mechanism.density(column[:, None], column)
@@ -81,7 +86,7 @@ def beforehand(P, records, tally) -> np.ndarray:
 
 
 def iteration(P, K) -> int:
-    """Return the multiplications of one iteration of Algorithm 1, with P and K as it is given them."""
+    """Return the multiplications of one iteration of Algorithm 1, for given P and K."""
     counts = []
     for iterations in (1, 2):
         tally = Tally()
@@ -91,7 +96,7 @@ def iteration(P, K) -> int:
 
 
 def gradient(product, alpha, tally) -> np.ndarray:
-    """Return the same iteration's gradient from P Y alone: Y^T P^T (1/P Y alpha)."""
+    """Return the gradient of an iteration from P Y alone: Y^T P^T (1/P Y alpha)."""
     A = Counted(product, tally)
     return A.T @ (1 / (A @ alpha))
 
@@ -112,7 +117,8 @@ def expectation_maximisation(shares, observed, rho, tally) -> np.ndarray:
 
 
 def growth(count, **sizes) -> dict:
-    """Return how much `count`, a function of numbers by name, grows if each of them is doubled; exact fractions for counts."""
+    """Return by which factor `count`, a function of named numbers, grows if one of them is doubled, for each of
+    them."""
     base = count(**sizes)
     return {name: count(**(sizes | {name: 2 * size})) / base for name, size in sizes.items()}
 
@@ -126,7 +132,7 @@ def within(grown, printed) -> bool:
 
 
 def initial_kernel(n, m) -> int:
-    """Return operations of P and K."""
+    """Return the number of operations that form P and K."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     densities(weak, records, tally), kernel(records, 1.0, tally)
@@ -134,7 +140,7 @@ def initial_kernel(n, m) -> int:
 
 
 def space_kernel(n, m) -> int:
-    """Return numbers that the iterations need: P and K."""
+    """Return how many numbers the iterations must store: P and K."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     densities(weak, records, tally), kernel(records, 1.0, tally)
@@ -142,7 +148,7 @@ def space_kernel(n, m) -> int:
 
 
 def initial_linear(n, m, *, product) -> int:
-    """Return operations of P and, if `product`, of P Y."""
+    """Return the number of operations that form P and, if `product`, P Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     P = densities(weak, records, tally)
@@ -152,13 +158,14 @@ def initial_linear(n, m, *, product) -> int:
 
 
 def loop_kernel(n, m) -> int:
-    """Return multiplications of an iteration."""
+    """Return the number of multiplications in an iteration."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     return iteration(densities(weak, records, Tally()), kernel(records, 1.0, Tally()))
 
 
 def loop_linear(n, m, *, product) -> int:
-    """Return multiplications of an iteration of Algorithm 1, or, if `product`, of its gradient from P Y."""
+    """Return the number of multiplications in an iteration of Algorithm 1 or, if `product`, in its gradient from P
+    Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     P, Y = densities(weak, records, Tally()), dummies(records)
     if not product:
@@ -169,7 +176,7 @@ def loop_linear(n, m, *, product) -> int:
 
 
 def space_linear(n, m, *, product) -> int:
-    """Return numbers that the iterations need: P and Y or, if `product`, P Y."""
+    """Return how many numbers the iterations must store: P and Y or, if `product`, P Y."""
     weak, records = table(n, m, rng=np.random.default_rng(1))
     tally = Tally()
     P = densities(weak, records, tally)
@@ -181,7 +188,7 @@ def space_linear(n, m, *, product) -> int:
 
 
 def loop_bayes(m) -> int:
-    """Return operations of a step on the histogram of `m` attributes."""
+    """Return the number of operations in a step on the histogram of `m` attributes."""
     tally, cells = Tally(), np.ones(m * (CATEGORIES,))
     expectation_maximisation(cells / cells.size, cells, 0.5, tally)
     return tally.operations

@@ -1,7 +1,8 @@
 """A simulated table of categories with known truth, and the error of each reconstruction (beyond hasegawa2015).
 
-Its attributes form a chain: each repeats the category of the one before it, or is drawn anew. So all pairs depend
-on each other, and the number of attributes can be raised without changing the distribution of any single one.
+The attributes of the table form a chain: each repeats the category of the attribute before it, or is drawn anew. So the
+attributes of every pair depend on each other, and the number of attributes can be raised without changing the
+distribution of a single attribute.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
 
 
 def draw(joint, size, *, rng) -> np.ndarray:
-    """Return `size` records of the distribution `joint`, (size, its axes), codes as floats."""
+    """Return `size` records drawn from `joint`, as an array (size, number of axes) of codes in floats."""
     size = checks.whole("size", size, "[0, inf)")
     return np.column_stack(np.unravel_index(rng.choice(joint.size, size, p=joint.ravel()), joint.shape)).astype(float)
 
@@ -41,7 +42,8 @@ def draw(joint, size, *, rng) -> np.ndarray:
 def variation(table, truth, size) -> float:
     """Return the total variation distance of two distributions on the same axes, in [0, 1] if both have the sum 1.
 
-    size : number of attributes in [1, axes]: the mean over the cross-tabulations of all sets of `size` attributes
+    size : number of attributes in [1, axes]; the result is the mean over the cross-tabulations of all sets of `size`
+        attributes
     """
     axes = range(np.ndim(truth))
     size = checks.whole("size", size, f"[1, {len(axes)}]")
@@ -56,8 +58,9 @@ def errors(joint, perturbation, methods, *, records, repeats, rng) -> pd.DataFra
     methods : mapping from a name to a function of the perturbation that makes an estimator of `lib.microdata`
     records, repeats : integers >= 1: records of a table, and tables
 
-    A row for each table and method ("originals" and "perturbed" come first): M, the number of attributes; pairs and
-    whole, the `variation` of cross-tabulations of two (or all, if fewer) and of all; ess, the effective sample size.
+    The result has a row for each table and method ("originals" and "perturbed" come first). Its columns are M, the
+    number of attributes; pairs and whole, the `variation` of cross-tabulations of two attributes (or of one if there is
+    only one) and of all attributes; and ess, the effective sample size.
     """
     records, repeats = (
         checks.whole(name, value, "[1, inf)") for name, value in (("records", records), ("repeats", repeats))

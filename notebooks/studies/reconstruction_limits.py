@@ -86,7 +86,7 @@ def analyses(records, weights, test, kinds) -> dict:
 
 
 def category_shares(records, kinds, weights=None) -> dict:
-    """Return shares of the categories of each categorical explanatory attribute, by attribute."""
+    """Return the proportions of the categories of each categorical explanatory attribute, by attribute."""
     weights = np.ones(len(records)) if weights is None else weights
     names = [name for name in EXPLANATORY if np.ndim(kinds[name]) == 0]
     counts = {name: np.bincount(records[name].astype(int), weights, minlength=kinds[name]) for name in names}
@@ -94,9 +94,10 @@ def category_shares(records, kinds, weights=None) -> dict:
 
 
 def inverted_shares(data: Perturbed) -> dict:
-    """Return the same for the originals: unbiased, one attribute at a time, and possibly negative.
+    """Return unbiased estimates of `category_shares` of the original records, from perturbed ones.
 
-    The probability of seeing a category, rho x + (1 - rho)/size, is solved for x.
+    Each attribute is treated separately: the probability of seeing a category, rho x + (1 - rho)/size, is solved for
+    the proportion x, which can be negative.
     """
     mechanisms = data.perturbation.mechanisms
     seen = category_shares(data.records, data.kinds)
@@ -106,16 +107,16 @@ def inverted_shares(data: Perturbed) -> dict:
 
 
 def share_error(estimate, truth) -> float:
-    """Return half the sum of absolute differences of shares, a mean over attributes."""
+    """Return half the sum of absolute differences of the proportions, as a mean over the attributes."""
     return float(np.mean([np.abs(estimate[name] - truth[name]).sum() / 2 for name in truth]))
 
 
 def irremovable_bias(data: Perturbed) -> float:
     """Return the proportion in [0, 1] of the bias of the perturbed records' means that no weights can remove.
 
-    Bias: the sum of absolute differences from the original means, over the columns of the design matrix, each in both
-    classes of the income (times the proportion of the class). The smallest one, over weights >= 0, is found by linear
-    programming and uses the original records. Raises ``ArithmeticError`` if the solver fails.
+    The bias is the sum of absolute differences from the original means, over the columns of the design matrix, in each
+    class of the income (times the proportion of the class). The smallest bias over weights >= 0 is found by linear
+    programming, which uses the original records. Raises ``ArithmeticError`` if the solver fails.
     """
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
     (n, m), extra = columns.shape, np.eye(columns.shape[1])
@@ -127,9 +128,11 @@ def irremovable_bias(data: Perturbed) -> float:
 
 
 def best_weights(data: Perturbed, penalty) -> np.ndarray:
-    """Return weights (n,) of mean 1 with the best trade-off of bias and unevenness; not a reconstruction, as originals are used.
+    """Return weights (n,) of mean 1 with the best trade-off of bias and unevenness.
 
-    Minimizes |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0; means as in `irremovable_bias`
+    The weights minimize |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0, with the means of
+    `irremovable_bias`. Because the original records are used, this is not a reconstruction.
+
     penalty : in (0, inf). Raises ``ArithmeticError`` if the solver fails.
     """
     penalty = checks.number("penalty", penalty, "(0, inf)")
@@ -148,7 +151,8 @@ def best_weights(data: Perturbed, penalty) -> np.ndarray:
 
 
 def mean_bias(data: Perturbed, weights) -> float:
-    """Return the bias of `irremovable_bias` with `weights` (n,) of mean 1, relative to that without weights."""
+    """Return the bias (as in `irremovable_bias`) with `weights` (n,) of mean 1, relative to the bias without
+    weights."""
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
     return float(np.abs(weights @ columns / len(columns) - wanted).sum() / np.abs(columns.mean(axis=0) - wanted).sum())
 
@@ -163,7 +167,7 @@ def _class_columns(records, kinds) -> np.ndarray:
 
 
 class NaiveBayes:
-    """Predicts the income as if the other attributes were independent in each class: from histograms by iterative Bayes.
+    """A classifier of the income as if the other attributes were independent in each class, by iterative Bayes.
 
     Each attribute's histogram is estimated separately, in each class if the income is published, else together with the
     income.
@@ -183,7 +187,7 @@ class NaiveBayes:
             self.shares_[name] = (1 - smoothing) * shares + smoothing / shares.shape[1]
 
     def decision_function(self, records) -> np.ndarray:
-        """Return log odds of the higher income, (n,), for original records."""
+        """Return the log odds of the higher income, (n,), for original records."""
         odds = np.log(self.prior_[1] / self.prior_[0])
         cells = adult_design.cells(records)
         for name, shares in self.shares_.items():
@@ -192,7 +196,7 @@ class NaiveBayes:
 
 
 def _joint(data, name) -> np.ndarray:
-    """Return shares of income and an attribute's cells, (2, cells)."""
+    """Return the joint proportions of the income and an attribute's cells, (2, cells)."""
     mechanisms, records = data.perturbation.mechanisms, data.records
     options = {"bins": {name: adult_design.EDGES[name]}} if name in adult_design.EDGES else {}
     if TARGET in mechanisms:
@@ -207,7 +211,7 @@ def _joint(data, name) -> np.ndarray:
 
 
 def cell(frame, income, records, epsilon, method, split, seed) -> dict:
-    """Return a method's scores at one place of the grid: those that it has of `COLUMNS`, starting with "auc".
+    """Return a method's scores at one place of the grid: its values of `COLUMNS` from "auc" on, as far as it has them.
 
     frame : a frame of numbers, `adult_design.adult_records`; method : one of `METHODS`
     epsilon : not used by "original"
@@ -265,10 +269,14 @@ def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.
 
 
 def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
-    """Return kernel widths (features of variance 1) judged by the perturbed records alone, and with the truth: rows `candidates`.
+    """Return how good kernel widths are by the perturbed records alone, and by the truth: a row for each of
+    `candidates`.
 
-    held out : mean log-density of a random half of the perturbed records under the fit to the other, less that of equal
-        weights, in nats; the classes are fitted separately. Cross-validation compares this
+    The features have the variance 1.
+
+    held out : mean log-density of a random half of the perturbed records under the fit to the other half, less the mean
+        log-density under equal weights, in nats; the classes are fitted separately. Cross-validation compares this
+        number
     auc, effective : the AUC of the fit to all records on the original `test` records, and its effective sample size
     """
     if TARGET in data.perturbation.attributes:

@@ -49,8 +49,9 @@ OWN = np.column_stack([np.arange(CANARIES), np.arange(CANARIES), np.zeros(CANARI
 def canaries(epsilon, rng, *, by="counts", runs=1, **options) -> Audit:
     """Return the audit of one run of a table that has each canary by a separate coin.
 
-    by : a canary's score adds up how far the measurements of its cells exceed the others' count, each by its precision
-        ("counts"); or counts how often they do not exceed it at all, which no noise would allow ("equality")
+    by : with "counts", a canary's score is a sum, weighted by precision, of how far the measurements of the canary's
+        cells exceed the count of the other records. With "equality", the score is minus the number of measurements that
+        equal this count
     """
     present = rng.random(CANARIES) < 0.5
     table = Table(np.concatenate([OTHERS, OWN[present]]), CROWD)
@@ -71,14 +72,16 @@ BITS = Domain({"a": 2, "b": 2})
 
 
 def pair(neighbours, odd) -> tuple[Table, Table]:
-    """Return fifty records (0, 0) with `odd` in place of one (bounded) or in addition (unbounded), and fifty without it."""
+    """Return two tables: fifty records (0, 0), and the same with `odd` in place of one (bounded) or in addition
+    (unbounded)."""
     alike = np.zeros((50, 2), dtype=int)
     others = alike if neighbours == "unbounded" else alike[1:]
     return Table(np.concatenate([others, [odd]]), BITS), Table(alike, BITS)
 
 
 def likelihood(result, first, second) -> float:
-    """Return approximately the log of the measurements' likelihood ratio between the two tables: noise is discrete."""
+    """Return the log-likelihood ratio of the measurements between the two tables, approximately since noise is
+    discrete."""
     found = 0.0
     for measured, step in zip(result.measurements, result.steps):
         with_odd, without = first.marginal(measured.attributes), second.marginal(measured.attributes)
@@ -88,7 +91,8 @@ def likelihood(result, first, second) -> float:
 
 
 def difference(result, first, second) -> float:
-    """Return the difference of two measurements, with and without the odd record in cell 1: reused noise cancels."""
+    """Return the difference of two measurements, with and without the odd record in cell 1, in which reused noise
+    cancels."""
     one, other = _of_attributes(result)[:2]
     return float(one.values[1] - other.values[1])
 
@@ -104,7 +108,7 @@ def first_choice(result, first, second) -> int:
 
 
 def _of_attributes(result) -> list:
-    """Return the measurements except that of the number of records."""
+    """Return the measurements except the one of the number of records."""
     return [measured for measured in result.measurements if measured.attributes]
 
 

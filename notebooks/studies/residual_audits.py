@@ -33,7 +33,7 @@ def released(table, epsilon, rng, **options):
 
 
 def answers(result) -> list[tuple]:
-    """Return (attributes, sigma, residual) of each answer, in order, without that for the number of records."""
+    """Return (attributes, sigma, residual) of each answer, in order, except the answer for the number of records."""
     return [
         (names, float(sigma), stage.answers[names])
         for stage in result.stages
@@ -45,8 +45,9 @@ def answers(result) -> list[tuple]:
 def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
     """Return the audit of one run of a table that has each canary by a separate coin.
 
-    by : a canary's score adds up how far the answers for its cells exceed the others' residual, each by its precision
-        ("answers"); or counts how often they are what they are without it and without noise ("equality")
+    by : with "answers", a canary's score is a sum, weighted by precision, of how far the answers for the canary's cells
+        exceed the residual of the other records. With "equality", the score is minus the number of answers that equal
+        the median answer of the canaries' cells, as all empty cells would without noise
     """
     present = rng.random(CANARIES) < 0.5
     table = Table(np.concatenate([OTHERS, OWN[present]]), CROWD)
@@ -66,7 +67,7 @@ def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
 
 
 def likelihood(result, first, second) -> float:
-    """Return approximately the log of the answers' likelihood ratio between the two tables: noise is rounded."""
+    """Return the log-likelihood ratio of the answers between the two tables, approximately since noise is rounded."""
     found = 0.0
     for names, sigma, values in answers(result):
         with_odd, without = (centred(table.marginal(names)) for table in (first, second))
@@ -75,7 +76,7 @@ def likelihood(result, first, second) -> float:
 
 
 def difference(result, first, second) -> float:
-    """Return the difference of the first answers for the two attributes: reused noise cancels."""
+    """Return the difference of the first answers for the two attributes, in which reused noise cancels."""
     one, other = (residual_answer[1] for _, _, residual_answer in answers(result)[:2])
     return float(one - other)
 

@@ -10,10 +10,10 @@ in random order, so the budget need not be divided. The first 32,561 represent t
 
 A number within a bin is drawn uniformly from the integers of the bin, without looking at the records.
 
-The guarantee has limits. It holds against those who do not know the noise, but here the real files and the seed are public,
-and anyone can make the records again. So the samples show how accurate such a release is, but protect nobody. A protective
-release keeps its seed secret. The errors in the provenance compare with the real records, without noise, so they are not
-private either.
+The guarantee has limits. It holds against those who do not know the noise. But here the real files and the seed are
+public, so anyone can make the records again. The samples show how accurate such a release is, but they protect nobody.
+For protection, keep the seed secret. The errors in the provenance compare the samples with the real records, without
+noise, so the errors are not private either.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ LABELS = {"adult": "income", "bank": "y"}
 
 
 def real_table(dataset: str, *, download: bool = True) -> Table:
-    """Return all real records of ``"adult"`` (15 attributes) or ``"bank"`` (11), missing values a category."""
+    """Return all real records of ``"adult"`` (15 attributes) or ``"bank"`` (11), with missing values as a category."""
     if dataset == "adult":
         return encodings.adult_table("all", numeric=True, missing="category", download=download)
     return encodings.bank_table(missing="category", download=download)

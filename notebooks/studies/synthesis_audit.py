@@ -2,7 +2,7 @@
 
 The adversary knows everything but whether one record is in the table, and sees the released records, clipped to the cube. The
 bet follows the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges the bets). The
-chapter "What is the guarantee worth for a real table?" uses it.
+chapter "What is the guarantee worth for a real table?" uses this attack.
 """
 
 from __future__ import annotations
@@ -61,8 +61,12 @@ def attack(data: ArrayLike, record: ArrayLike, sizes: ArrayLike, *, trials: int,
            rng: np.random.Generator) -> list[float]:  # fmt: skip
     """Return lower bounds on epsilon at `delta`, one for each size of a release, for `data` (n, d) and `data` with `record` (d,).
 
-    Each holds with probability at least `confidence`, in (0, 1); for all together divide the error among them.
-    trials : releases of each data set, integer in [2, inf); delta : [0, 1); else as for `log_likelihood_ratios`
+    Each bound holds with probability at least `confidence`, in (0, 1). For bounds that hold together, divide 1 -
+    `confidence` among them.
+
+    trials : releases of each data set, integer in [2, inf); delta : [0, 1)
+
+    Other arguments are as for `log_likelihood_ratios`.
     """
     pair = fit(data), fit(np.vstack([data, record]))
     without, with_it = (log_likelihood_ratios(given, pair, sizes, trials=trials, rng=rng) for given in pair)
