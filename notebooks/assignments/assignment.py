@@ -8,8 +8,9 @@ is graded, locked or to be filled in has a `grade_id`, which is also its cell id
 - test cells: points, and asserts, some between ``### BEGIN HIDDEN TESTS`` and ``### END HIDDEN TESTS``;
 - answers: free text with points, marked by hand; the source contains a model answer and the rubric.
 
-A cell tagged `instructor` runs when the assignment is made. Students get its printed output, as text, and the files that it
-writes, with their notebook. It may use all of `lib`; students get only the parts that their own cells need (`shipped`).
+A cell tagged `instructor` runs when the assignment is made. With their notebook, students get the printed output of
+this cell, as text, and the files that it writes. The cell may use all of `lib`. Students get only the parts of `lib`
+that their own cells need (`shipped`).
 
 The cell tagged `parameters` declares the constants of a variant, with the range that each is drawn from:
 
@@ -61,7 +62,8 @@ def source(name: str) -> Path:
 
 
 def constants(name: str, variant: str = DEFAULT) -> dict:
-    """Return the parameters of assignment `name` in `variant`: the written ones for "default", else drawn by the names."""
+    """Return the parameters of assignment `name`: as written for the `variant` "default", else drawn from both
+    names."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", variant):
         raise ValueError(f"variant must be at most 40 letters, digits, - and _, got {variant!r}")
     known = run.parameters(source(name))
@@ -72,7 +74,8 @@ def constants(name: str, variant: str = DEFAULT) -> dict:
 
 
 def _drawn(parameter, label: str):
-    """Return a value of the declared range, always the same one for the same `label`; floats have two digits."""
+    """Return a value of the declared range, which is the same whenever the `label` is the same; floats have two
+    digits."""
     share = int.from_bytes(hashlib.sha256(label.encode()).digest()[:7]) / 2**56
     if parameter.options:
         return parameter.options[int(share * len(parameter.options))]
@@ -111,7 +114,7 @@ def _with_value(line: str, values: dict) -> str:
 
 
 class Asked(NamedTuple):
-    """A name that students must define: in which cell, and whether it is a function."""
+    """A name that students must define: the cell that must define it, and whether it is a function."""
 
     cell: str
     function: bool
@@ -121,7 +124,7 @@ class Asked(NamedTuple):
 class Case:
     """An assignment in a variant: the key and the version for students, their files, and the namespace of the tests.
 
-    `given` holds the names of the given cells as the key has them, `asked` those that students define.
+    `given` contains the names that the key's given cells define, and `asked` the names that students must define.
     """
 
     name: str
@@ -133,7 +136,8 @@ class Case:
 
 
 def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case:
-    """Return assignment `name` in `variant`, its given cells run, with further hidden tests from `bank`, a separate folder."""
+    """Return assignment `name` in `variant`, after running its given cells; the folder `bank` has further hidden
+    tests."""
     notebook = key(name, variant)
     asked = {
         each: Asked(cell.id, function)

@@ -2,10 +2,11 @@
 
     python box.py <its folder> confined|unconfined <modules to be loaded>
 
-`confinement` starts it. It reads only this file and `plain`, and has no key and no expected value. On the socket that is its
-standard input it gets a separate socket for each notebook. A copy of the process then runs cells as they arrive, in an IPython
-shell without kernel, port or server, and calls the functions that they define. When the notebook is over, its remaining
-processes are killed, and its files are removed.
+`confinement` starts this program. Of the compendium, the process reads only this file and `plain`; it has no key and no
+expected value. Its standard input is a socket, over which it gets a separate socket for each notebook. A copy of the
+process then runs the notebook's cells as they arrive, in an IPython shell without kernel, port or server, and calls the
+functions that the cells define. When the notebook is over, its remaining processes are killed, and its files are
+removed.
 """
 
 from __future__ import annotations
@@ -80,7 +81,8 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
 
 
 def _clear(*places: str) -> None:
-    """Remove the files written, at any depth, but not mounts below, such as Python if it is in /tmp."""
+    """Remove the files that were written, at any depth, except in folders mounted there, such as Python's if it is in
+    /tmp."""
     command = ["find", *places, "-mindepth", "1", "-xdev", "-delete"]
     subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
@@ -182,7 +184,8 @@ def _late(seconds: float, line, *_):
 
 
 def _shell():
-    """Return an IPython shell without a screen, which collects in `displayed` what cells show; made once, then forked."""
+    """Return an IPython shell without a screen, made once and then forked. It collects in `displayed` what cells
+    show."""
     from IPython.core.displayhook import DisplayHook
     from IPython.core.displaypub import DisplayPublisher
     from IPython.core.interactiveshell import InteractiveShell

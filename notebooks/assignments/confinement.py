@@ -7,10 +7,10 @@ There are three ways, and the first that works is used; each is tried by running
 - ``none``: limits of time and memory only, as in containers without privileges and on macOS. The program then has the
   rights of the user who started it, and every list of marks says so.
 
-In the first two, the program has no network and sees only its own processes; when the first of these ends, all
-do. It reads the system's programs, this Python with its packages, and one folder; it writes to a small folder in memory.
-If root starts it, it runs as nobody, or as one of the users numbered below. Otherwise the limit on the number of processes
-would not hold, or would cover all that run at the same time.
+In the first two ways, the program has no network and sees only its own processes; when the first of these ends, all of
+them end. The program can read the system's programs, this Python with its packages, and one folder. It can write to a
+small folder in memory. If root starts the program, it runs as nobody, or as one of the users numbered below. Otherwise
+the limit on the number of processes would not hold, or would apply to all programs that run at the same time together.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def place(name: str, folder: Path) -> str:
 
 
 def environment(name: str, **further) -> dict:
-    """Return the program's whole environment; it inherits nothing."""
+    """Return all environment variables of the program, which inherits none."""
     path = "/usr/bin:/bin"
     home = {} if name == "none" else {"HOME": HOME}
     return {"PATH": path, "LANG": "C.UTF-8", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MPLBACKEND": "agg"} | home | further  # fmt: skip

@@ -208,7 +208,8 @@ FORMULA = re.compile(rf"\$\$([^$]+)\$\$|\$([^$]+)\$|\\\[{INNER}\\\]|\\\({INNER}\
 
 
 def _formulas(text: str) -> str:
-    """Return clean HTML with the formulas outside code in MathML; text that is not valid TeX stays as it was typed."""
+    """Return clean HTML, with the formulas outside code in MathML; a formula that is not valid TeX stays as it was
+    typed."""
 
     def formula(found: re.Match) -> str:
         tex = next(filter(None, found.groups()))
@@ -231,7 +232,7 @@ def _typed(text: str) -> str:
 
 
 def _clean(text: str) -> str:
-    """Return HTML without active or external content; as plain text if it is nested unreasonably deeply."""
+    """Return HTML without active or external content, or the plain text of HTML that is nested too deeply."""
     depth = deepest = 0
     for closing in re.findall(r"<(/?)[a-zA-Z]", text):
         depth = max(depth - 1, 0) if closing else depth + 1

@@ -4,11 +4,11 @@
 
 The folder is only read. All output is in `build/grading/<its name>`:
 
-- `records/`: the result of each submission, written as soon as it is known. An interrupted run resumes there, and one
-  with the same submissions only writes the tables and pages again;
+- `records/`: the result of each submission, written as soon as it is known. After an interruption, the next run resumes
+  there. A further run on the same submissions only writes the tables and pages again;
 - `grades.csv`: a row for every file: points, open marks by hand, and every problem by name;
 - `marks.csv`: a row for every question, with the reason where points were lost;
-- `platform.csv`: a row for every student, a column for every assignment, as Moodle imports it, and `canvas.csv`, as Canvas does;
+- `platform.csv` for Moodle and `canvas.csv` for Canvas: a row for every student and a column for every assignment;
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
   a copy that MARKS names, and run the command again;
 - `class.html`: which test failed how often, the marks, similar submissions;
@@ -197,7 +197,8 @@ def _give_up(submission, place: Path, course: Course, reason: str) -> None:
 
 
 def _is_done(place: Path) -> bool:
-    """Return whether there is a valid record to keep; a damaged one, or one of a failed judge, is tried again."""
+    """Return whether there is a valid record to keep; a submission is judged again if its record is damaged or says
+    that the judge failed."""
     if not place.exists():
         return False
     try:
@@ -291,7 +292,8 @@ def _platform(records: list[dict]) -> list[dict]:
 
 
 def _canvas(platform: list[dict], cases: dict) -> list[dict]:
-    """Return the same with Canvas's heads: students by their login, and in the first row the possible points."""
+    """Return the rows of `_platform` with Canvas's heads: students by login, and the possible points in the first
+    row."""
     heads = dict.fromkeys(("Student", "ID", "SIS User ID", "SIS Login ID", "Section"), "")
     out_of = {name: f"{sum(map(assignment.points, key.cells)):g}" for name, key in cases.items()}
     names = [name for name in (platform[0] if platform else {}) if name != "student"]
@@ -400,7 +402,8 @@ def _filled_in(target: Path, copy: Path | None) -> dict:
 
 @contextlib.contextmanager
 def _alone(folder: Path):
-    """Lock `folder`. Raises ``ValueError`` if another run has it: the later one to end would undo the marks of the other."""
+    """Lock `folder`. Raises ``ValueError`` if another run uses it: the run that ended last would undo the other's
+    marks."""
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / ".lock").open("a") as held:
         try:

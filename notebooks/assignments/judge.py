@@ -1,9 +1,9 @@
 """The verdict on one submission, by a process that runs no student code.
 
-The student's cells run in a sandbox (`box`, `confinement`). The tests of the key run here, on the key's own given names. Each
-function that the student had to write is replaced by one that asks the student's process for the answer and gets plain data.
-Functions that a test passes are called back, with plain data. So a student's code cannot touch a test, a key or a mark: it
-can only answer.
+The student's cells run in a sandbox (`box`, `confinement`). The tests of the key run here, with the names that the
+key's given cells define. Each function that the student had to write is replaced by a function that asks the student's
+process for the answer and gets plain data. If a test passes a function to the student's, that function is called back
+here, with plain data. So a student's code cannot touch a test, a key or a mark: it can only answer.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u202a-\u202e\u
 
 @dataclass(frozen=True)
 class Limits:
-    """Seconds for one cell and for a whole notebook, and MiB on top of the modules that are loaded anyway."""
+    """The seconds for one cell and for a whole notebook, and the MiB of memory beyond the modules that are loaded
+    anyway."""
 
     cell: float = 30.0
     notebook: float = 180.0
@@ -65,7 +66,7 @@ def text(said, length: int = 600) -> str:
 
 
 def class_folder(cases: list, folder: Path) -> Path:
-    """Write into `folder` what students' processes may read: their program, and `lib` as handed out with each assignment."""
+    """Write into `folder` what students' processes may read: their program, and the part of `lib` that students get."""
     import matplotlib
     from matplotlib import font_manager
 
@@ -111,7 +112,7 @@ class Box:
         self.process = None
 
     def leave(self) -> None:
-        """End the process if this copy of ours started it, and not one before the fork."""
+        """End the process in the sandbox, unless it was started by another process, before a fork."""
         if self.owner == os.getpid():
             self.stop()
 
@@ -146,7 +147,7 @@ class Box:
 
     @contextlib.contextmanager
     def notebook(self):
-        """Yield a line to a new notebook, which ends with the block."""
+        """Yield a connection to a new notebook, which ends when the block ends."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:
@@ -262,7 +263,7 @@ def _called_back(request: dict, functions) -> dict:
 
 
 def _output(found) -> dict | None:
-    """Return an output as a notebook has it, made of texts alone."""
+    """Return an output in the format of notebooks, made of texts alone."""
     if not isinstance(found, dict):
         return None
     if found.get("output_type") == "stream":
@@ -296,7 +297,10 @@ def failure(reason: str) -> dict:
 
 
 def run_test(source: str, notebook: Notebook, case, broken: dict) -> dict:
-    """Return the outcome of a test: an `error`, or none. `broken`: failed cells with their errors, to explain missing names."""
+    """Return the outcome of a test: an `error`, or none.
+
+    broken : the cells that failed, with their errors, which explain missing names
+    """
     until = min(time.monotonic() + notebook.limits.cell, notebook.until)
     if until <= time.monotonic():
         return failure(f"not run: the notebook took longer than {notebook.limits.notebook:g} s")

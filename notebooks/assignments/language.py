@@ -100,7 +100,7 @@ def part(heading: str, name: str, language: str) -> str:
 
 
 def say(text: str, language: str) -> str:
-    """Return a sentence for students, translated, with the values in its places."""
+    """Return a translated sentence for students, with the values inserted."""
     if language == SOURCE or len(text) > LONGEST:
         return text
     for pattern, translation in _patterns(language):
@@ -112,7 +112,7 @@ def say(text: str, language: str) -> str:
 
 @cache
 def _patterns(language: str) -> list[tuple[re.Pattern, str]]:
-    """Return for each message a pattern with its places filled in, the one with most words first."""
+    """Return, for each message, a pattern that matches it with values inserted; patterns with more words come first."""
     known = [(re.split(r"\{\d+\}", message), told) for message, told in translations("feedback", language).items()]
     known.sort(key=lambda pair: -len("".join(pair[0])))
     return [(re.compile("(.*?)".join(map(re.escape, words)), re.DOTALL), told) for words, told in known]
@@ -171,7 +171,7 @@ def _told_by_tests(name: str) -> list[str]:
 
 
 def everything() -> dict[str, dict[str, str]]:
-    """Return the messages by catalogue, with what each is part of."""
+    """Return the messages of each catalogue, and the place of each message."""
     found = {START: dict.fromkeys(messages(shipped.START), "paragraph")}
     feedback = dict.fromkeys(confinement.SAID.values(), "confinement.py")
     for module in ("feedback", *TELLING):

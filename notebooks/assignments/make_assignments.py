@@ -6,14 +6,16 @@ STUDENTS=names.txt SECRET=file]`.
 The reference solution is graded first: a variant in which it loses points is refused.
 
 `laplace-2026a.zip` (`laplace.zip` for the default variant) contains everything a student needs: the notebook, its data,
-the part of the package `lib` that its given cells use, the packages that it imports, pinned, and a page on how to start
-(`shipped`).
+the part of the package `lib` that the given cells use, a pinned list of the packages that the notebook imports, and a
+page on how to start (`shipped`).
 
-With the names of STUDENTS, one a line, each student gets different numbers, drawn by the name and a secret in the file
-SECRET (created if missing): `<student>/laplace.zip` and so on, and `variants.csv`, which grading uses. The same student
-always gets the same numbers, and nobody without the secret can predict another's.
+If the file STUDENTS lists names, one a line, each student gets different numbers, drawn from the name and a secret in
+the file SECRET (created if missing). The output is `<student>/laplace.zip` and so on, and `variants.csv`, which grading
+uses. The same student always gets the same numbers, and nobody without the secret can predict another student's
+numbers.
 
-Texts in other languages are in a folder for each, `ja/laplace.zip`, with the same names, numbers and code.
+Assignments in another language are in a folder for that language, `ja/laplace.zip`, with the same names, numbers and
+code.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def check(case: assignment.Case, box: judge.Box) -> None:
 
 @functools.cache
 def _for_all(name: str, to: str) -> dict[str, bytes]:
-    """Return the common contents of the zips of all variants of an assignment in a language."""
+    """Return the files that the zips of all variants of an assignment in a language have in common."""
     start = language.in_language(shipped.START, language.translations(language.START, to))
     contents = {"START.md": start.format(name=name).encode()}
     released = assignment.prepare(name).released

@@ -34,7 +34,7 @@ def page(records: list[dict], pages: list[str], keys: dict) -> str:
 
 
 def _histogram(records: list[dict]) -> str:
-    """Return points by tests, in tenths of the possible points."""
+    """Return a histogram of the points by tests, in tenths of the possible points."""
     shares = []
     for record in records:
         tests = [question for question in record["questions"] if not question["by_hand"]]
@@ -72,7 +72,8 @@ def _failures(records: list[dict]) -> str:
 
 
 def _similar(records: list[dict], pages: dict, given: set) -> str:
-    """Return pairs of submissions of different students whose own cells, without `given` text, are alike, side by side."""
+    """Return, side by side, pairs of submissions of different students whose cells are alike apart from `given`
+    text."""
     runs = [_runs(_own(record)) - given for record in records]
     usual = Counter(itertools.chain.from_iterable(runs))
     common = {run for run, count in usual.items() if count > max(2, len(records) / 3)}  # common code belongs to nobody
@@ -94,7 +95,7 @@ def _similar(records: list[dict], pages: dict, given: set) -> str:
 
 
 def _share(left: set, right: set, least: float) -> float:
-    """Return the proportion of runs that both have; 0 if it is less than `least`, or meaningless."""
+    """Return the proportion of runs of tokens that two submissions share; 0 if it is below `least` or meaningless."""
     share = len(left & right) / max(len(left | right), 1)
     return share if share >= least and len(left | right) >= FEWEST else 0.0
 

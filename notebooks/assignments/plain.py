@@ -1,10 +1,10 @@
 """Plain data over a pipe: numbers, texts, lists, tuples, dictionaries and arrays of numbers, as JSON in frames.
 
-The reader gets only built-in values and plain arrays: no object with its own methods, no code, no pickle. Other data raise
-``ValueError``. Random generators are sent as their state. Functions, from the judge to a notebook only, are sent as a
-number under which they can be called back.
+The receiver gets only built-in values and plain arrays: no object with its own methods, no code, no pickle. Other data
+raise ``ValueError``. Random generators are sent as their state. A function, which only the judge can send, is sent as a
+number under which it can be called back.
 
-Both sides of the sandbox read this file, together with `box` only; it imports nothing of the compendium.
+The programs on both sides of the sandbox import this file, which imports nothing of the compendium.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DTYPE = re.compile(r"[<>|][biuf][1248]")
 
 
 def encode(value, functions: list | None = None):
-    """Return `value` as JSON has it; functions are appended to `functions`, or refused without it."""
+    """Return `value` in JSON's types. Functions are appended to `functions`, or refused if it is not given."""
     if isinstance(value, np.generic):
         value = float(value) if isinstance(value, np.floating) else value.item()  # a longdouble's item is a longdouble
     if value is None or isinstance(value, (bool, int, float, str)):
@@ -51,7 +51,8 @@ def encode(value, functions: list | None = None):
 
 
 def decode(message, call=None):
-    """Return the value that `encode` was given. `call(number)` makes a function; without it, functions are refused."""
+    """Return the value that `encode` was given. `call(number)` returns a function; without `call`, functions are
+    refused."""
     if message is None or type(message) in (bool, int, float, str):
         return message
     if not isinstance(message, list) or not message or type(message[0]) is not str:
@@ -105,7 +106,8 @@ def _generator(text) -> np.random.Generator:
 
 
 def is_empty(value) -> bool:
-    """Return whether `value` has an empty array, list, tuple or dictionary in it, which is close to anything in a comparison."""
+    """Return whether `value` contains an empty array, list, tuple or dictionary, which a comparison finds close to
+    anything."""
     if isinstance(value, np.ndarray):
         return value.size == 0
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else None
@@ -113,7 +115,7 @@ def is_empty(value) -> bool:
 
 
 class Line:
-    """Messages over a socket, each whole: eight bytes of length, then JSON."""
+    """A connection for whole messages over a socket: eight bytes that give the length, then JSON."""
 
     def __init__(self, end: socket.socket):
         self.end = end

@@ -1,7 +1,7 @@
 """The files that go out with an assignment: how to start, the packages to install, and the part of `lib` that it uses.
 
-`lib` contains answers to the assignments. So only those definitions of each module go out that the student's notebook
-names, and those that these need in turn. A test checks that none of them earns a point.
+`lib` contains answers to the assignments. So students get only the definitions that their notebook names, and the
+definitions that these need in turn. A test checks that none of these definitions earns a point.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ _providers = functools.cache(importlib.metadata.packages_distributions)
 
 @functools.cache
 def _locked() -> dict[str, tuple[str, set[str]]]:
-    """Return {package: (its entries in the lock, the packages that need it)}; uv notes the latter below each entry.
+    """Return {package: (its entries in the lock, the packages that need it)}; uv lists these packages below each entry.
 
     A package has several entries if its version depends on Python's.
     """
@@ -104,7 +104,7 @@ def _normal(package: str) -> str:
 
 
 class _Needs:
-    """Modules of `lib`, each with its names that are needed."""
+    """The modules of `lib` that are needed, and the needed names of each module."""
 
     def __init__(self):
         self.names: dict[Path, set[str]] = {}

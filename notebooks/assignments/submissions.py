@@ -48,7 +48,7 @@ class Submission:
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
     """Return every notebook below `folder`, also in zip files, sorted; `keys` maps assignments to key notebooks.
 
-    If `known` has the students' names, each submission gets the one that its folder or file means.
+    If `known` has the students' names, each submission gets the name that its folder or file means.
     """
     found, others, taken = [], {}, set()
     for file, content, problem in _files(folder):
@@ -145,7 +145,8 @@ def _is_notebook(file: str, content: bytes) -> bool:
 
 
 def _student(file: str, keys) -> str:
-    """Return the first folder that is not an assignment's, or the file's name without the assignment's."""
+    """Return the name of the first folder that is not an assignment's, or the file's name without the assignment's
+    name."""
     *folders, name = PurePosixPath(re.sub(r"\.zip/.*", "", file)).parts
     for folder in folders:
         if folder not in keys:
@@ -158,7 +159,8 @@ def _student(file: str, keys) -> str:
 
 
 def _meant(student: str, known: Collection[str]) -> str:
-    """Return the one of `known` that `student` means, ignoring case and additions of platforms and browsers; or nothing."""
+    """Return the name in `known` that `student` means, ignoring case and additions of platforms and browsers, if
+    any."""
     if student in known:
         return student
     folded = [(name, student.casefold().removeprefix(name.casefold())) for name in known]
@@ -236,7 +238,8 @@ def _by_content(cells: list[dict], keys) -> str:
 
 
 def known(cells: list[dict], released) -> list[dict]:
-    """Return `cells` with ids, if an editor has dropped them all: by unchanged texts, and by the order in between."""
+    """Return `cells` with ids. If an editor has dropped all ids, they follow from unchanged texts and the order
+    between."""
     if {cell["ident"] for cell in cells} & {cell.id for cell in released.cells}:
         return cells
     ours = [(_kind_of(cell.cell_type), _squeezed(cell.source)) for cell in released.cells]
@@ -303,7 +306,8 @@ def _dictionary(value) -> dict:
 
 
 def _note_repeated(submissions: list[Submission], keys) -> None:
-    """Note several files of one student for one assignment, and equal files of two students, whose parameters may differ."""
+    """Note several files of one student for one assignment, and files of two students that are equal up to
+    parameters."""
     # ids of cells that are given, parameters among them, and what stands in the others before anybody has written there
     given: dict = {name: set() for name in ("", *keys)}
     for name, key in keys.items():
@@ -339,8 +343,9 @@ def _note_repeated(submissions: list[Submission], keys) -> None:
 def merge(key, released, submission: Submission) -> list[dict]:
     """Return the cells to run, in the key's order: {id, kind, type, source, shown, points}.
 
-    Given cells and tests are the key's, whatever the student did to them; `shown` is the part that students may see. Solutions
-    and answers are the student's, and the student's additional cells keep their position after the same cell.
+    Given cells and tests are taken from the key, whatever the student did to them; `shown` is the part that students
+    may see. Solutions and answers are taken from the student. Cells that the student added stay after the same cell as
+    before.
     """
     theirs, extras, last = {}, {}, ""
     texts = {_squeezed(cell.source) for cell in released.cells}

@@ -20,8 +20,8 @@ def table(path: Path, rows: list[dict], header=None) -> None:
 
 
 def read_table(path: Path) -> list[dict]:
-    """Return the rows of a table written by `table`, or since by a spreadsheet, which may separate cells by semicolons
-    or tabs."""
+    """Return the rows of a table written by `table`, or saved again by a spreadsheet, which may separate cells by
+    semicolons or tabs."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
             text = stream.read()
@@ -39,7 +39,7 @@ def _cell(value: str) -> str:
 
 
 def _uncelled(value: str) -> str:
-    """Return the argument of `_cell`."""
+    """Return the value that `_cell` was given."""
     return re.sub(r"^'(?=[=+\-@])", "", value)
 
 
@@ -55,7 +55,8 @@ def variants(path: Path) -> dict[str, str]:
 
 
 def read_marks(path: Path) -> dict:
-    """Return the marks in by-hand.csv: {(file, question): (points or None, comment, sign of the answer)}, without empty rows."""
+    """Return the marks in by-hand.csv, without empty rows: {(file, question): (points or None, comment, the answer's
+    `sign_of`)}."""
     marks: dict = {}
     for number, row in enumerate(read_table(path), start=2):
         try:
@@ -76,8 +77,8 @@ def read_marks(path: Path) -> dict:
 def enter_marks(records: list[dict], marks: dict) -> list[str]:
     """Enter the marks, except for answers that have changed, which are listed in the problems and returned.
 
-    Raises ``ValueError`` for a mark that is out of range or has no place: none is dropped. A question with a mark keeps
-    its `sign`.
+    Raises ``ValueError`` for a mark that is out of range or belongs to no question, so that no mark is dropped
+    silently. A question with a mark keeps its `sign`.
     """
     places = {
         (record["file"], question["id"]): (record, question)
@@ -115,7 +116,7 @@ def _said(points) -> str:
 
 
 def sign_of(question: dict) -> str:
-    """Return a sign that changes with the answer."""
+    """Return a short hash of the answer, which shows whether the answer has changed."""
     words = " ".join(question["text"].split())
     return (
         "s" + hashlib.sha256(words.encode(errors="replace")).hexdigest()[:12]

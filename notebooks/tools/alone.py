@@ -2,7 +2,8 @@
 
     python notebooks/tools/alone.py build/html.lock COMMAND ...
 
-The lock is on a file. The command and all processes that it starts hold it, and it ends with them, however they end.
+The lock is on a file. The command and all processes that it starts hold the lock. It is released when the last of them
+ends, however that happens.
 """
 
 import fcntl

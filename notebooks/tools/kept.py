@@ -1,7 +1,8 @@
 """The finished cells of a notebook, kept on disk: an interrupted run resumes at the cell that was running.
 
-A file contains a line for the run (JSON: the cells so far, with their outputs), followed by the names that they defined in
-the kernel (pickled). An interruption costs the running cell and earlier ones that took less than `SPARED` together.
+A file contains a line for the run (JSON: the finished cells with their outputs), followed by the names that these cells
+defined in the kernel (pickled). After an interruption, only the running cell runs again, and with it earlier cells that
+took less than `SPARED` together.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ SPARED = 2.0  # seconds of work not worth writing down
 
 
 class Keeper:
-    """The cells of one notebook's run kept in `file`; `watch` (of `progress`) reports how far it is."""
+    """The cells of one notebook's run, kept in `file`; `watch` (of `progress`) reports how far the run is."""
 
     def __init__(self, file: Path, watch):
         self.file, self.watch = file, watch
 
     def left(self, client) -> Iterator[int]:
-        """Yield the indices of the cells that `client` (of nbclient) must run, each after the one before has run."""
+        """Yield the index of each cell that `client` (of nbclient) must run, after the cell before has run."""
         digest, prepared = key(client.nb), _set_up_end(client.nb.cells)
         yield from range(prepared)
         done = self._restore(client, digest) or prepared
@@ -43,7 +44,8 @@ class Keeper:
                 kept_at = self.watch.seconds
 
     def _restore(self, client, digest: str) -> int:
-        """Return the number of finished cells: those kept, if they are of this notebook and readable; otherwise 0."""
+        """Return the number of finished cells that are kept, or 0 if the file is unreadable or belongs to other
+        cells."""
         try:
             with self.file.open("rb") as file:
                 found = json.loads(file.readline())
@@ -85,8 +87,8 @@ def key(notebook) -> str:
 
 
 def _set_up_end(cells) -> int:
-    """Return the index after the cell that sets the house style: it and those before it prepare the process; 0 if there
-    is none."""
+    """Return the index after the cell that sets the house style, or 0 without such a cell. The cells up to this index
+    prepare the process."""
     return next((i + 1 for i, cell in enumerate(cells) if "figures.use_house_style()" in cell.source), 0)
 
 

@@ -5,12 +5,13 @@
 writes below build/keys
 
     executed/miura2022/04_adult.key   the notebook with its own parameters (see `key`)
-    papers/miura2022/04_adult.key     with those that notebooks/full.yml has for it
+    papers/miura2022/04_adult.key     the notebook with the parameters that notebooks/full.yml gives it
     claims.key, scorecard.key         all executed notebooks, and the code that judges them
-    html.key                          all that, the pages, and what they say of the code
+    html.key                          all of these, the pages, and what the pages say of the code
 
-The key that an output was made with is in build/made, if it is today's; other keys are removed. make compares ages. So a
-key's file is dated before the outputs made with it, and after those made with another key.
+build/made contains the keys with which outputs were made, if these are today's keys; other keys are removed. make
+compares ages. So the file of a key is dated before the outputs made with this key, and after the outputs made with
+another key.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ BESIDES = ("lib/data", "book/kept", "notebooks/tools/progress.py", "book/ledger/
 def key(notebook: Path) -> str:
     """Return the key of everything that the outputs of `notebook` (a path) depend on, except parameter values, in hexadecimal.
 
-    It covers the notebook without its outputs, its code's closure, the code that runs it, the lock and its document's claims,
-    without statements and rules, which no output contains.
+    The key covers the notebook without its outputs, the closure of its code, the code that runs it, the lock, and the
+    claims of its document without statements and rules, which no output contains.
     """
     claims = (ROOT / CLAIMS).read_text(encoding="utf-8")
     return _hash(
@@ -94,7 +95,7 @@ def _hash(*parts: str) -> str:
 
 
 def today(notebooks: list[Path], editions: list[str]) -> dict[str, str]:
-    """Return the keys that the module's text lists, by their names."""
+    """Return the keys that the module's docstring lists, by name."""
     full, python = (ROOT / FULL).read_text(encoding="utf-8"), f"{sys.version_info[0]}.{sys.version_info[1]}"
     alike = os.environ.get("ALIKE", "")  # the Makefile's settings of the processor, on which last digits hang
     found = {}
@@ -109,7 +110,7 @@ def today(notebooks: list[Path], editions: list[str]) -> dict[str, str]:
 
 
 def write(found: dict[str, str]) -> None:
-    """Write the files that the module's text lists."""
+    """Write the files that the module's docstring lists."""
     outputs = {"claims": "build/claims.json", "scorecard": SCORECARD, "html": "build/html/index.html"}
     for name, said in found.items():
         _put(f"{name}.key", said, ROOT / outputs.get(name, f"build/{name}.ipynb"))

@@ -6,7 +6,8 @@
 `release` runs notebooks/yours/release.ipynb with the operating system's randomness. It writes all results to the output folder at
 once: synthetic.csv, synthetic.parquet, model.npz, errors.csv, schema.yml, statement.txt and report.html, or nothing at all.
 
-The exit status is 0 on success, 2, with one sentence, for unusable input, 1 if the run failed, and 130 when interrupted.
+The exit status is 0 on success, 1 if the run failed, 2 for unusable input, which one sentence explains, and 130 when
+interrupted.
 """
 
 from __future__ import annotations

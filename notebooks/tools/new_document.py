@@ -68,7 +68,8 @@ def filled(name: str, words: dict[str, str]) -> str:
 
 
 def chapter(text: str):
-    """Return a notebook from Markdown: each ```python block is a cell of code, the word behind `python` its tag."""
+    """Return a notebook from Markdown: each ```python block is a cell of code, and the word after `python` is its
+    tag."""
     cells = []
     for number, piece in enumerate(re.split(r"(?ms)^(```python.*?^```\n)", text)):
         name, code = f"cell-{number}", re.fullmatch(r"(?s)```python ?([\w-]*)\n(.*)```\n", piece)

@@ -2,10 +2,12 @@
 
     python -m notebooks.tools.progress build/papers/record      writes the times to book/results/papers.csv at the end
 
-That folder contains `plan` (the number of notebooks, and those that have to run; as old as the run), and a file for each
-notebook, which its process touches every second. So each process sees all, and the first one to do so prints the next line.
+The folder contains `plan`, which is as old as the run and gives the number of notebooks and the names of those that
+have to run. It also contains a file for each notebook, which the notebook's process touches every second. So each
+process knows the state of all notebooks, and the first process that finds a line due prints it.
 
-The time left is the time that each notebook took in the last run (or that papers.csv gives), times the pace of this run.
+The time left follows from the time that each notebook took in the last run (or that papers.csv gives), times the pace
+of this run.
 """
 
 from __future__ import annotations
@@ -53,8 +55,8 @@ class Board:
         return self.known.get(name) or median(self.known.values() or [LITTLE])
 
     def state(self, now: float) -> tuple[int, dict[str, dict], list[float]]:
-        """Return the number of finished notebooks; the running ones; and the seconds left for each open one, running
-        ones first."""
+        """Return the number of finished notebooks, the running notebooks, and the seconds left for each notebook that
+        is not finished, running ones first."""
         seen = {name: self.file(name).stat().st_mtime for name in self.todo if self.file(name).is_file()}
         found = {name: _noted(self.file(name)) for name in seen if seen[name] >= self.began}
         found = {name: each for name, each in found.items() if each}
@@ -78,7 +80,8 @@ class Board:
         return f"papers     {', '.join(parts)}{'; at ' if at else ''}{', '.join(at)}"
 
     def tell(self, now: float, *, always: bool = False) -> None:
-        """Print the line, unless a process did so in the last `EVERY` seconds, or there is no plan (a single notebook)."""
+        """Print the line, unless a process printed it in the last `EVERY` seconds, or there is no plan (a single
+        notebook)."""
         told = self.folder / "told"
         if self.todo and (always or not told.exists() or now - told.stat().st_mtime >= EVERY):
             told.touch()
@@ -100,7 +103,8 @@ class Watch:
 
     @property
     def seconds(self) -> float:
-        """Return the seconds of the notebook so far, including an interrupted run's if they need not be repeated."""
+        """Return the seconds that the notebook has taken, including those of an interrupted run that need not be
+        repeated."""
         return round(time.time() - self.state["began"], 1)
 
     def at(self, index: int, *, before: float = 0.0) -> None:
@@ -159,7 +163,7 @@ def _tell_once(sentence: str) -> None:
 
 
 def _makespan(tasks: list[float]) -> float:
-    """Return when the last of `tasks` (seconds) ends, if each in turn goes to the first free one of make's processes."""
+    """Return when the last of `tasks` (seconds) ends, if each in turn is given to the first free process of make."""
     said = re.search(r"-j\s*([1-9]\d*)", os.environ.get("MAKEFLAGS", ""))
     free = [0.0] * int(said[1] if said else 1)
     for seconds in tasks:

@@ -9,8 +9,9 @@ The cell tagged `parameters` declares the parameters, one a line:
     data: str = "stand-in"         # one of real, stand-in: which records
     table: str = ""                # any text: where no list of options can be given
 
-An unknown name, a value of another type or outside its range, and an output that cannot be written to are refused by name
-before anything runs. The kernel is the running interpreter, in the repository root.
+Before anything runs, the program refuses an unknown name, a value of another type or outside its range, and an output
+that cannot be written. The message names what is refused. The kernel is the running interpreter, in the repository
+root.
 
 With --record FOLDER the run is part of a full run: its progress is shown in FOLDER and on the screen. Finished cells are
 kept there, so that an interrupted run resumes at the cell that was running.
@@ -197,7 +198,8 @@ def accept(notebook: Path, values: dict) -> dict:
 
 
 def check_data(used: dict) -> None:
-    """Set where the kernel, which works in another folder, finds real data. Raises ``ValueError`` if that is not a folder."""
+    """Set where the kernel, which works in another folder, finds the real data. Raises ``ValueError`` unless it is a
+    folder."""
     if used.get("data") == "real" and os.environ.get("COMPENDIUM_DATA"):
         from lib.data import datasets  # slow to import
 
@@ -231,7 +233,7 @@ def prepare(notebook: Path, values: dict):
 
 
 def execute(content, keeper: kept.Keeper | None = None) -> None:
-    """Run the cells of `content`, except those that `keeper` has, whose outputs are entered."""
+    """Run the cells of `content`, except the cells that `keeper` has kept, whose outputs are entered."""
     # The interpreter that runs this file is the kernel, whatever other kernels are installed.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.figures.plotted: each figure as SVG and CSV beside its picture
@@ -308,7 +310,8 @@ def shown(path: Path) -> str:
 
 
 def requested(arguments) -> dict:
-    """Return the requested values: --full, then -f, then each -p, later ones winning."""
+    """Return the requested values: those of --full, then of -f, then of each -p. A later value replaces an earlier
+    one."""
     values, notebook = {}, arguments.notebook[0].resolve()
     if arguments.full:
         name, every = f"{notebook.parent.name}/{notebook.stem}", _mapping(FULL)
@@ -340,7 +343,7 @@ def _literal(text: str):
 
 
 def _told(error: BaseException) -> str:
-    """Return the error on one line."""
+    """Return the message of the error on one line."""
     if isinstance(error, CellExecutionError):
         return f"{error.ename}: {error.evalue}"
     if isinstance(error, DeadKernelError):
