@@ -1,9 +1,11 @@
 """The parts of pages that show the ledger: claims, replies, changed verdicts, errata, planted faults, and Coq's
 theorems.
 
-A chapter's claims appear as on the scorecard (`book.ledger.cards`), those of a section in one list, folded behind their
-tally, at the place of the section's last ones, or at the section's end if it has hidden code (`book._ext.pages`). The box that opens the chapter gives the tally of all and links to them. The notebook's outputs are not changed; the page is made from the
-records that they contain. If the chapter ran on synthetic data, the verdict shown is the full run's.
+A chapter's claims appear as on the scorecard (`book.ledger.cards`). The claims of a section are one list, folded behind
+their tally. The list is at the place of the section's last claims, or at the section's end if the section has hidden
+code (`book._ext.pages`). The box that opens the chapter gives the tally of all claims and links to them. The notebook's
+outputs are not changed; the page is made from the records that they contain. If the chapter ran on synthetic data, the
+verdict shown is the one of the full run.
 
 {replies}                   the replies to verdicts
 {changed-verdicts} 0.1.0    the verdicts that differ from that version's full run (book/results/claims-0.1.0.csv), and why
@@ -57,14 +59,14 @@ def recorded(notebook: dict) -> list:
 
 
 def shown(found, to_root: str, page: str, full: dict) -> str:
-    """Return the records of `found`, which holds them one by one and in lists, as HTML for the page of the chapter."""
+    """Return the records in `found` (single records and lists of records) as HTML for the page of the chapter."""
     listed = findings(found, page, full)
     entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
     return cards.folded(listed, entries)
 
 
 def findings(found: list, page: str, full: dict) -> list[cards.Finding]:
-    """Return all records of `found`, which holds them one by one and in lists."""
+    """Return all records in `found`, which contains single records and lists of records."""
     each = [record for one in found for record in (one if isinstance(one, list) else [one])]
     return cards.findings(claims.load(), [replace(claims.Record(**record), notebook=page) for record in each], full)
 
@@ -87,7 +89,7 @@ def _section(node: nodes.Node) -> nodes.Node:
 
 
 def _drop(node: nodes.Node) -> None:
-    """Remove `node`, with its other forms in the output, and with the output and the cell if they hold nothing else."""
+    """Remove `node` and its other forms in the output; remove the output and the cell if they contain nothing else."""
     while isinstance(node.parent, nodes.container) and (
         len(node.parent) == 1 or node.parent.get("nb_element") == "mime_bundle"
     ):
@@ -142,7 +144,7 @@ class Replies(Made):
 
 
 def changes(before: dict[str, str], now: list) -> list[tuple]:
-    """Return (record, verdict before) of each claim whose verdict has changed; new and removed claims do not count."""
+    """Return (record, earlier verdict) of each claim whose verdict has changed, apart from new and removed claims."""
     return [(record, before[record.id]) for record in now if before.get(record.id, record.verdict) != record.verdict]
 
 
@@ -166,7 +168,7 @@ def changed(found: list[tuple]) -> str:
 
 
 def _why(record) -> str:
-    """Return the finding, if it is in words, and the note."""
+    """Return the finding, if it is in words, followed by the note."""
     record = retold.record(record, claims.load())
     found = record.reproduced.replace("; ", say("; ")) if ":" in record.reproduced else ""
     return scorecard.cell(say("; ").join(filter(None, [found, record.note])))
@@ -187,8 +189,8 @@ STANDARD = claims.ledger_path().with_name("standard.yml")
 def changed_by_standard(listed: list[dict], now: dict[str, str]) -> str:
     """Return the changes that `listed` names as MyST, a folded table for each document; `now` has today's verdicts by id.
 
-    An entry has the claim's id, the verdict that it `was` and the paragraph of the standard, `by`; and, for a claim that is no
-    longer in the ledger, `now` says what became of it.
+    An entry gives the id of the claim, its earlier verdict `was`, and the paragraph `by` of the standard that changed
+    it. For a claim that is no longer in the ledger, `now` says what became of the claim.
     """
     parts = []
     for key, document in claims.load().documents.items():
@@ -225,7 +227,7 @@ class ChangedByStandard(Made):
 
 
 def name_entries(app, doctree):
-    """Give each entry of the errata its address, and show below it its claims with their verdicts."""
+    """Give each entry of the errata an address, and show its claims with their verdicts below the entry."""
     if app.env.docname != erratum.PAGE.stem:
         return
     standing = {record.id: record for record in judged()}
@@ -256,7 +258,8 @@ def _judged(record) -> str:
 
 
 def faults(kept: list[dict]) -> str:
-    """Return the rows `kept` in the file as MyST: for each document the number noticed, and by what, above the folded table."""
+    """Return the rows `kept` in the file as MyST: how many faults of each document were noticed, and by what, then a
+    table."""
     parts = []
     for key, document in [*claims.load().documents.items(), ("leaks", None)]:
         own = [row for row in kept if row["document"] == key]
@@ -283,7 +286,7 @@ def faults(kept: list[dict]) -> str:
 
 
 def noticed_by(row: dict) -> tuple[str, str]:
-    """Return what noticed a fault (verdicts, error, test or nothing), and the same as MyST for its cell."""
+    """Return what noticed a fault (verdicts, an error, a test or nothing), and the MyST that says so in a cell."""
     if row["moved"]:
         ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
         listed = ", ".join(f"`{id}`" for id in ids)
@@ -318,7 +321,8 @@ GREEK = dict(eps="ε", alpha="α", delta="δ", Delta="Δ", kappa="κ", psi="ψ",
 
 
 def theorems(headlines: list[Headline], files: str = "") -> str:
-    """Return the theorems as MyST: statement, functions of lib and claims; name, file and line; and the axioms' group.
+    """Return the theorems as MyST: each with its statement, functions of lib, claims, name, file, line and group of
+    axioms.
 
     files: the address of proofs/ in the public repository, or "".
     """
@@ -332,7 +336,7 @@ def theorems(headlines: list[Headline], files: str = "") -> str:
 
 
 def greek(text: str) -> str:
-    """Return a comment of Coq with its Greek letters, which the files spell out, as letters."""
+    """Return a comment of Coq with Greek letters in place of their names, which the files use."""
     return re.sub(rf"\b({'|'.join(GREEK)})\b", lambda found: GREEK[found[1]], text).replace("^2", "²")
 
 
@@ -373,7 +377,7 @@ def _axioms(group: str) -> str:
 
 
 def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:
-    """Return definitions and headline theorems of each file as MyST, folded."""
+    """Return the definitions and headline theorems of each file as folded MyST."""
     chosen = [headline.statement for headline in headlines]
     parts = []
     for file, statements in everything.items():
@@ -412,8 +416,8 @@ class MachineChecked(Made):
 
 
 def mark(doctree, headlines: list[Headline], page: str) -> bool:
-    """Name below each theorem with a `box` the theorems that Coq checked, unless its text names them; return whether
-    one has a box."""
+    """Name, below each boxed theorem, the theorems that Coq checked, unless the theorem's text names them. Return
+    whether there is such a box."""
     boxes = [
         node for node in doctree.findall(nodes.Element) if "proof" in node.get("classes", ()) and node.get("label")
     ]
@@ -431,7 +435,7 @@ def mark(doctree, headlines: list[Headline], page: str) -> bool:
 
 
 def link_to(statement: Statement, page: str) -> pending_xref:
-    """Return a link to the statement on the page of what is checked, as {ref} makes it."""
+    """Return a link, as {ref} makes it, to the statement on the page of checked theorems."""
     where = {"refdomain": "std", "reftype": "ref", "refexplicit": True, "refwarn": True, "refdoc": page}
     name = nodes.literal(statement.name, statement.name)
     return pending_xref("", name, reftarget=label(statement), **where)

@@ -34,7 +34,7 @@ CODE_NODES = (nodes.literal, nodes.FixedTextElement, nodes.title, nodes.raw, add
 
 
 def paragraphs(lines: list[str]) -> list[list[str]]:
-    """Return the groups of lines between empty ones."""
+    """Return the groups of lines between empty lines."""
     groups: list[list[str]] = [[]]
     for line in lines:
         if line.strip():
@@ -58,7 +58,7 @@ def rst(lines: list[str], arguments: set[str], mend=lambda text: text) -> list[s
 
 
 def _display(group) -> list[str]:
-    """Return indented lines as code if they have an import or a comment, and else as formulas."""
+    """Return indented lines as code if they contain an import or a comment, and otherwise as formulas."""
     if any("import " in line or "#" in line for line in group):
         return [f".. code-block:: {'python' if '(' in group[0] + group[-1] else 'text'}", "", *group, ""]
     return [".. rst-class:: formula", "", *(f"    | {_escaped(line.strip())}" for line in group), ""]

@@ -1,13 +1,13 @@
-"""An edition in another language: its messages and translations, the parts it takes from the English one, and the link
-between the two.
+"""An edition in another language: its messages and translations, the parts that it takes from the English edition, and
+the links between the two.
 
 A message is a paragraph, title, cell, caption or alternative text as it is written: what Sphinx would translate, titles
 of exercises, and words in formulas, without parts that need no translation. Messages without a translation are marked.
 
 Pages made of docstrings, figures, scripts, notebooks and data are read and written once, for the English edition. The
-other edition is in a subfolder, and its pages link up to them. The link on every page leads to the same page in the
-other language, and the script switch.js preserves the position on it. If a page is in English only, the link leads to
-the page that lists such pages.
+other edition is in a subfolder, and its pages link to these files in the folder above. The link on every page leads to
+the same page in the other language, and the script switch.js preserves the position on it. If a page is in English
+only, the link leads to the page that lists such pages.
 """
 
 import json
@@ -39,7 +39,8 @@ TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
 def of_the_page(raw: nodes.raw) -> bool:
-    """Return whether HTML is a separate paragraph of the page, and not a cell's output, a directive's result or inline."""
+    """Return whether HTML is a separate paragraph of the page, and not inline, a cell's output or a directive's
+    result."""
     if (
         not raw.get("translatable", True)
         or not raw.source
@@ -80,9 +81,10 @@ class Prepare(SphinxTransform):
 
 
 class Translate(SphinxTransform):
-    """Collects the page's messages, with what each is part of, and replaces each that has a translation.
+    """A transform that collects the page's messages and their places, and replaces each message that has a translation.
 
-    Sphinx's own transform parses a document and applies all transforms for every message: four minutes for the book.
+    Sphinx's own transform parses a document and applies all transforms for every message, which takes four minutes for
+    the book.
     """
 
     default_priority = 20
@@ -116,7 +118,8 @@ class Translate(SphinxTransform):
 
 
 class Captions(SphinxTransform):
-    """Translates captions of the table of contents, which are in the front page only at this stage."""
+    """A transform that translates the captions of the table of contents, which the front page has only at this
+    stage."""
 
     default_priority = 101
 
@@ -127,7 +130,7 @@ class Captions(SphinxTransform):
 
 
 class Finish(SphinxTransform):
-    """Corrects, after translation, the copies of exercises' titles, and the order of terms and of their entries."""
+    """A transform that corrects, after translation, copies of exercises' titles and the order of terms and entries."""
 
     default_priority = 102
 
@@ -156,7 +159,7 @@ def _read(item: nodes.definition_list_item, readings: dict[str, str]) -> str:
 
 
 class Catalogues(DummyBuilder):
-    """Reads every page, and brings the catalogues up to date."""
+    """A builder that reads every page and brings the catalogues up to date."""
 
     name = "catalogues"
 
@@ -212,12 +215,13 @@ def leave_out(app, env, pages):
 
 
 def beside_english() -> bool:
-    """Return whether this is another edition, made beside the English one."""
+    """Return whether this edition is made beside the English edition."""
     return edition.language != edition.SOURCE and edition.environment != Path()
 
 
 def take_pages(app, env):
-    """Take the pages made of docstrings as the English edition has read them: their titles, and the targets of their links."""
+    """Take over the pages made of docstrings from the English edition: their titles, and the targets of links to
+    them."""
     if not beside_english():
         return
     edition.read.wait()
@@ -281,7 +285,7 @@ def other(page: str, language: str, to: str) -> tuple[str, bool]:
 
 
 def same_places(app, doctree):
-    """Give each section the names of the English page's, so that the same links work for both."""
+    """Give each section the names of the English section, so that the same links work in both editions."""
     if not beside_english():
         return
     after = sorted(app.env.found_docs).index(app.env.docname) + 1
@@ -333,7 +337,7 @@ SAID = (
 
 
 def words() -> dict[str, str]:
-    """Return the words in the pages, and their replacements."""
+    """Return the words to replace in the pages, and their replacements."""
     return {word: say(word) for word in SAID} | {"練習": say("Exercise")}  # for which sphinx-exercise has its own word
 
 
@@ -365,7 +369,7 @@ def close_up(text: str) -> str:
 
 
 def entitle(text: str) -> str:
-    """Return a page whose titles of exercises and solutions have the edition's word order, not that of sphinx-exercise."""
+    """Return a page whose titles of exercises and solutions have the word order of the edition's language."""
 
     def title(found):
         if found["n"]:
@@ -380,7 +384,8 @@ def entitle(text: str) -> str:
 
 
 def retell_search(app, error):
-    """Translate two sentences of the search: Sphinx leaves one empty in Japanese, and the other is too polite."""
+    """Translate two sentences of the search, because Sphinx's Japanese leaves one empty and is too polite in the
+    other."""
     scripts = Path(app.outdir, "_static/translations.js")
     if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and scripts.is_file():
         before, _, rest = scripts.read_text(encoding="utf-8").partition("(")

@@ -1,12 +1,11 @@
-"""The figures: the links below each, their words in the edition's language, a figure shown again, and a figure step by
-step.
+"""The figures: the links below each figure, words in the edition's language, a figure shown again, and step by step.
 
 Below each figure are links to its notebook, parameters, data and commit, and to the figure as SVG and as CSV. The
-executed notebook contains both files (`book.figures.plotted`). They are written into `_figures/` of the built book, the
-CSV below lines that give its provenance, as `book.kept.results` writes and reads them, the SVG with the same lines as
-its description. The notebooks that readers download do not contain them. Notebook and commit link into the repository
-that `_config.yml` names (`repository: url`). If it names none, the notebook is the one that the book ships, and the
-commit is in the folded line on how the page was made.
+executed notebook contains the SVG and the CSV (`book.figures.plotted`). Both are written into `_figures/` of the built
+book. The CSV begins with lines that give its provenance, as `book.kept.results` writes and reads them. The SVG has the
+same lines as its description. The notebooks that readers download contain neither file. Notebook and commit link into
+the repository that `_config.yml` names (`repository: url`). If `_config.yml` names none, the notebook's link leads to
+the copy in the book, and the commit is in the folded line on how the page was made.
 
 The words of each figure are messages of its page. A drawing's texts are outlines below comments with their words. A
 translated text replaces its outlines, in whatever Japanese font the reader's system has; nothing is drawn again.
@@ -52,8 +51,8 @@ log = logging.getLogger(__name__)
 
 
 def figures(notebook: dict):
-    """Yield (name, caption, cell number, record) of each displayed figure that has a name; the record None if it lacks
-    downloads."""
+    """Yield (name, caption, cell number, record) of each displayed figure that has a name. The record of a figure
+    without downloads is None."""
     for cell in notebook["cells"]:
         known = cell["metadata"].get("mystnb", {}).get("figure", {})
         for output in cell.get("outputs", []):
@@ -66,7 +65,8 @@ def stand_ins() -> dict[str, str]:
 
 
 def sources(read: list[str]) -> list[tuple[str, str]]:
-    """Return (name, place in the book) of the data among the files that were `read`; a full run's file by its path."""
+    """Return (name, place in the book) of the data files among those that were `read`; a full run's file has its
+    path."""
     found = []
     for name in read:
         path = PurePosixPath(Path(os.path.relpath(name, ROOT) if os.path.isabs(name) else name).as_posix())
@@ -199,7 +199,7 @@ def _copy_results(outdir: Path, data: list) -> None:
 
 
 def _mark_how_made(doctree, version: str, repository: str) -> None:
-    """Add to the line on how the page was made an anchor and the commit, linked to the repository if that is named."""
+    """Add an anchor and the commit, linked if the repository is known, to the line on how the page was made."""
     hash, _, changed = version.partition(" ")
     shown: nodes.Node = nodes.literal(text=hash[:12])
     if repository:
@@ -269,7 +269,7 @@ def retold(svg: str, told) -> str:
 
 
 def _anchor(svg: str, position: int) -> str:
-    """Return which end of the text at `position` stays in place: that of the last part that begins before it."""
+    """Return which end of the text at `position` stays in place, by the last part that begins before this position."""
     start = {part: svg.rfind(f'<g id="{part}_', 0, position) for part in ("axes", "legend", "ytick")}
     if start["legend"] > start["axes"]:
         return "start"
@@ -431,7 +431,7 @@ def buttons(label: str, count: int) -> str:
 
 
 def onwards(label: str, number: int, count: int) -> str:
-    """Return the link to the next step, for mouse and touch; the keyboard moves the buttons themselves."""
+    """Return the link to the next step, for mouse and touch. With the keyboard, readers move between the buttons."""
     then, text = (number + 1, say("Next")) if number < count else (1, say("From the beginning"))
     return f'<label class="onwards" for="{label}-step-{then}" aria-hidden="true">{text}</label>'
 

@@ -1,7 +1,8 @@
-"""Formulas in MathML, made with the page: no script typesets them, and the browser reads them to those who do not see.
+"""Formulas in MathML, made with the page: no script typesets them, and screen readers can read them aloud.
 
-A formula of a page's text, and one in HTML that the book's own code writes, is TeX between `\\(` and `\\)` or `\\[` and `\\]` in
-an element of the class "math". The font is STIX Two Math, reduced to what the pages need, since few systems have a font for formulas.
+Each formula, in a page's text or in HTML that the book's own code writes, is TeX between `\\(` and `\\)` or `\\[` and
+`\\]` in an element of the class "math". Because few systems have a font for formulas, the book has STIX Two Math,
+reduced to what the pages need.
 """
 
 import html
@@ -27,7 +28,7 @@ MARKED = re.compile(
 
 
 def typeset(text: str) -> str:
-    """Return HTML with its marked formulas in MathML; one that is wrong is warned of, and stays TeX."""
+    """Return HTML with its marked formulas in MathML. A formula that is wrong causes a warning and stays TeX."""
 
     def formula(found: re.Match) -> str:
         try:
@@ -40,7 +41,7 @@ def typeset(text: str) -> str:
 
 
 def _in_mathml(visit):
-    """Return a visitor that writes what `visit`, of Sphinx, writes, with its formula in MathML."""
+    """Return a visitor that writes what Sphinx's `visit` writes, but with the formula in MathML."""
 
     def visit_formula(self, node):
         begun = len(self.body)
@@ -67,7 +68,8 @@ FONT = Path(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regul
 
 
 def _narrow(whole: TTFont, sign: int) -> None:
-    """Make a sign's tall forms as narrow as its least: Chromium leaves the width of the widest at a root, whatever its height."""
+    """Make a sign's tall forms as narrow as its smallest form, because Chromium leaves the widest form's width at a
+    root."""
     variants, least = whole["MATH"].table.MathVariants, whole.getBestCmap()[sign]
     forms = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(least)]
     names = {form.VariantGlyph for form in forms.MathGlyphVariantRecord}

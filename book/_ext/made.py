@@ -15,10 +15,10 @@ from book.ledger.verdicts import FULL, GATHERED, standings
 
 
 class Made(SphinxDirective):
-    """A directive whose part of the page is MyST written by code, from files that the page then depends on."""
+    """A directive whose content is MyST that code writes from files; the page then depends on these files."""
 
     def made(self, text: str, *files: Path, **options) -> list:
-        """Return the nodes of `text`, made from `files`; errors are attributed to the first. Options are those of `parsed`."""
+        """Return the nodes of `text`, made from `files`; errors name the first file. Options are those of `parsed`."""
         for file in files:
             self.env.note_dependency(str(file))
         self.content = StringList(text.splitlines(), source=str(files[0]))

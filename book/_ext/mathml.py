@@ -1,4 +1,4 @@
-"""Formulas in TeX as MathML, which browsers show without a script and read to those who do not see."""
+"""Formulas in TeX as MathML, which browsers show without a script and screen readers can read aloud."""
 
 import re
 
@@ -39,7 +39,8 @@ def mathml(tex: str, display: bool = False) -> str:
 
 
 def _with_plain_parentheses(made: str) -> str:
-    """Let parentheses around what is one line high keep their size: Chromium leaves the width of the widest beside those that may grow."""
+    """Keep the size of parentheses around a formula that is one line high. Beside parentheses that may grow, Chromium
+    leaves the width of the widest form."""
     parts, open_rows = _PARTS.split(made), [[0, False]]  # each row's start, and whether something in it is high
     for number in range(1, len(parts), 2):
         if parts[number].startswith("<mrow"):

@@ -1,8 +1,8 @@
-"""The numbers in prose: roles that quote or compute them, so that no page contains hand-written ones.
+"""The numbers in prose: roles that quote or compute them, so that no page contains numbers typed by hand.
 
 {tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims, 32 are reproduced and 10 differ
-{count}`miura2022.table1.* differs`   the number of claims of such names with this verdict, or this value (within the noise), or of all
-{printed}`miura2022.headline.rdp`     the document's printed value
+{count}`miura2022.table1.* differs`   the number of claims of such names: all, or those with this verdict or value
+(within the noise) {printed}`miura2022.headline.rdp`     the document's printed value
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this format
 {kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   from a file in book/results, the mean of a column over these rows
 {kept}`miura2025/ablation: CPU time`   from such a file, a value of its first lines
@@ -185,7 +185,7 @@ class Quote(SphinxRole):
 
 
 def node(text: str, raw: str = ""):
-    """Return `text` for the page: a number with an exponent as a formula, one below zero with a minus sign."""
+    """Return `text` for the page: numbers with an exponent as formulas, and negative numbers with a minus sign."""
     if exponent := re.fullmatch(r"(.+)e([-+]?\d+)", text):
         factor = "" if exponent[1] == "1" else rf"{exponent[1]} \cdot "
         formula = f"{factor}10^{{{int(exponent[2])}}}"

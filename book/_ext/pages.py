@@ -1,8 +1,8 @@
 """The layout of pages: the opening of a chapter, scripts where they are used, and paragraphs, formulas, tables and ids.
 
-A chapter's opening ends with a folded block: the notebook, the parameters it ran with, and the cells that only set up. A chapter that has a
-bound has a link to the calculator: which do is read from their code, by the modules behind a question of the calculator.
-The scripts of the explorers, of the calculator and of the scorecard are on the pages that have one.
+A chapter's opening ends with a folded block: the notebook, the parameters it ran with, and the cells that only set up.
+A chapter has a link to the calculator if its code uses a module behind one of the calculator's questions. The scripts
+of the explorers, of the calculator and of the scorecard are only on the pages that need them.
 """
 
 import ast
@@ -87,7 +87,8 @@ def titles() -> dict[str, str]:
 
 
 def imported(source: str) -> set[str]:
-    """Return the modules and names that `source` imports, and all that they lie in: lib.local.GRR, lib.local, lib."""
+    """Return the modules and names that `source` imports, and the packages around them: lib.local.GRR, lib.local,
+    lib."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -160,7 +161,8 @@ def pair(doctree) -> None:
 
 
 def whole(following: list) -> list:
-    """Return the first paragraph of `following`, and the rest of its sentence: formulas, the text after them, a list."""
+    """Return the first paragraph of `following`, and whatever continues its last sentence: formulas, text after them, a
+    list."""
     taken: list = []
     for node in following:
         begins = not taken and isinstance(node, nodes.paragraph)
@@ -239,7 +241,8 @@ def fit(app, doctree):
 def gather(doctree):
     """Put the hidden code of each section behind one bar at the section's end, together with the claims that it judges.
 
-    A line above each part says what the part prints or draws. The code has no colours, which are a fifth of a long page.
+    A line above each part says what the part prints or draws. The code has no colours, because colours would make up a
+    fifth of a long page.
     """
     hidden: dict[nodes.Element, list[nodes.Element]] = {}
     for cell in doctree.findall(nodes.container):
@@ -293,7 +296,7 @@ FIRST = 70  # letters of what a part of the code shows
 
 
 def _behind_claims(section: nodes.Element, code: nodes.Element) -> list[nodes.Node]:
-    """Return the section's claims with its hidden `code` at their end; without claims, the code alone."""
+    """Return the section's claims, if any, followed by its hidden `code`."""
     own = [child for child in section if not isinstance(child, nodes.section)]
     for node in (node for child in own for node in child.findall(nodes.raw)):
         if node.astext().startswith(CLAIMS):
@@ -334,7 +337,7 @@ ROOM = 250  # number of columns times letters in the longest row; a table with f
 
 
 def in_blocks(body: str) -> str:
-    """Return a page's HTML with tables of much text marked, and with the name of its column at each of their cells."""
+    """Return a page's HTML with tables of much text marked; each cell of such a table has the name of its column."""
     return TABLE.sub(_in_blocks, body)
 
 

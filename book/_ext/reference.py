@@ -1,5 +1,4 @@
-"""lib on pages: the list of its modules, the reference from its docstrings, and which function computes which numbered
-item.
+"""lib on pages: the list of its modules, the reference from its docstrings, and the functions for each numbered item.
 
 {library}                 the subpackages of lib, in their order, and every module of each with its first sentence
 {reference} accounting    a subpackage, each public function and class of it from its docstring, by autodoc
@@ -65,7 +64,7 @@ def order() -> dict[str, list[str]]:
 
 
 def face(source: str) -> dict[str, str]:
-    """Return the names that an `__init__` imports from its own modules, each with the comment in its line, or ""."""
+    """Return the names that an `__init__` imports from its own modules, each with the comment on its line, if any."""
     lines = source.splitlines()
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.level == 1]
     told = {alias.name: lines[alias.lineno - 1] for node in imports for alias in node.names}
@@ -171,7 +170,8 @@ def rooms() -> dict:
 
 @cache
 def public() -> dict[tuple[str, str], str]:
-    """Return the name of each public function and class of lib, by the (module, name) of its definition, subpackage first."""
+    """Return the name of each public function and class of lib, with its subpackage, by the (module, name) that defines
+    it."""
     found = {}
     for room, modules in rooms().items():
         face = importlib.import_module(f"lib.{room}")
@@ -213,7 +213,7 @@ def _uses() -> dict:
 
 @cache
 def _named() -> dict[str, dict[str, str]]:
-    """Return the definition and name of each public object, by each name texts may use (`compose_rdp`,
+    """Return the definition and name of each public object, by each name that texts may use (`compose_rdp`,
     `conversions.compose_rdp`)."""
     found: dict[str, dict[str, str]] = {}
     for (module, name), shown in public().items():
@@ -245,7 +245,8 @@ def meant(text: str, near: str) -> str:
 
 
 def _within_reach(path: str, name: str, near: str) -> bool:
-    """Return whether a bare name may mean it: a method in its class, or a public name in or exported by its subpackage."""
+    """Return whether a bare name can mean the object: a method of the same class, or a public name that a subpackage
+    exports or that is in the same subpackage."""
     if path.count(".") > 3:
         return path.startswith(f"{near}.")
     return name.count(".") == 2 or path.split(".")[1] == near.split(".")[1]
@@ -256,7 +257,7 @@ def _within_reach(path: str, name: str, near: str) -> bool:
 
 @cache
 def _cited() -> dict[tuple[str, str], str]:
-    """Return the key of each entry of the references, by its first author's surname and its year."""
+    """Return the key of each entry of the references, by the surname of the first author and the year."""
     found = {}
     for text in re.split(r"(?m)^(?=@)", (ROOT / "book/references.bib").read_text(encoding="utf-8"))[1:]:
         key = re.match(r"@\w+\{([^,\s]+)", text)[1]
@@ -470,7 +471,7 @@ def functions() -> dict[str, dict[str, list[str]]]:
 
 
 def _document(text, known) -> str:
-    """Return the one document that a module's text names; "" if none or several."""
+    """Return the document that a module's text names, or "" if it names none or several."""
     there = [key for key in known if key in text]
     return there[0] if len(there) == 1 else ""
 
@@ -496,7 +497,8 @@ def _within(top, line) -> str:
 
 
 def attributed(text: str, own: str, known):
-    """Yield (document, part of `text`) for each part about a document: after its key or, without citation, of its `own`."""
+    """Yield (document, part of `text`) for each part about a document. A part after a document's key is about this
+    document, and the start of a sentence about `own`; what follows another citation is about no document."""
     marks = "|".join(known)
     for sentence in re.split(r"(?<=[a-z\d)\"])\.\s+(?=[A-Z`\"])|\n\s*\n", text):
         sentence = " ".join(sentence.split())
@@ -541,7 +543,7 @@ def numbered_items(key: str, standings: list) -> str:
 
 
 def own_theorems(standings: list) -> str:
-    """Return a table of the register's theorems that are our own, as MyST."""
+    """Return a table of our own theorems in the register, as MyST."""
     rows, ours = [], [record for record in standings if record.document == claims.OWN.key]
     for theorem in THEOREMS:
         if theorem.source in claims.load().documents:

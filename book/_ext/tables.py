@@ -1,4 +1,4 @@
-"""Lists, tables and bars that pages take from files, so that no page contains hand-written lists.
+"""Lists, tables and bars that pages take from files, so that no page contains lists typed by hand.
 
 {documents}                            the documents, from book/claims.yml: the table of the front page
 {entries}                              what to cite of each, from book/documents.bib
@@ -39,7 +39,7 @@ BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 
 
 def documents(known: dict) -> str:
-    """Return the table as MyST: each document, its subject, its summary."""
+    """Return the table of the documents as MyST, with the subject and the summary of each document."""
     rows = [
         [
             f"[{retold.cited(document)}]({key}/index.md)",
@@ -85,7 +85,7 @@ LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 
 
 class Finding(SphinxDirective):
-    """Text and picture, under the document's name, which links to it."""
+    """The directive {finding}: text and picture under the document's name, which links to the document."""
 
     required_arguments = 1
     has_content = True
@@ -101,7 +101,7 @@ class Finding(SphinxDirective):
 
 
 def parts(numbers: list[float], start: float) -> list[float]:
-    """Return how long each number's bar is, of the longest."""
+    """Return the length of each number's bar, as a proportion of the longest."""
     longest = max(numbers) - start
     if min(numbers) < start or longest <= 0:
         raise ValueError(f"bars must begin below their numbers, got {start:g} for {numbers}")
@@ -186,7 +186,8 @@ class Assignments(Made):
 
 
 def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str]]:
-    """Return for each file with a command in its first lines: its name below `folder`, the command, its cost, the code used."""
+    """Return, for each file whose first lines give a command, its name below `folder`, the command, its cost and its
+    code."""
     found = []
     for path in sorted(folder.rglob("*.csv")):
         made = results.provenance(path)
@@ -197,7 +198,7 @@ def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str
 
 
 def _took(time: str) -> str:
-    """Return ``800 s of AIM on x86_64``: the seconds, and whether they are those of a part."""
+    """Return the seconds in words, with "of AIM" if only this part of the work was timed."""
     seconds, part, _ = time.partition(" of AIM")
     return say("{seconds} of AIM", seconds=seconds) if part else seconds
 

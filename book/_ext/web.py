@@ -1,5 +1,5 @@
-"""The files that the browser gets: smaller than the theme's, all served by the book, with a search for two languages
-and public links.
+"""The files that the browser gets: smaller than the theme's files, all served by the book, with a search for two
+languages and public links.
 
 Files that no page uses are not sent, pictures of few colours are stored with a palette, and code without colour has no
 elements. The theme includes a script of 1.5 MB for icons that its font also has. It loads the search index on every
@@ -43,9 +43,11 @@ UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*
 
 
 class Coloured(HtmlFormatter):
-    """An element only for those words of code that have a colour: neither names, nor signs, nor what one of the `styles` leaves plain.
+    """A formatter that makes elements only for words of code in colour: not for names, signs and words that the
+    `styles` leave plain.
 
-    Names and signs are two thirds of a listing. In colour they hide the few words that should be seen.
+    Names and signs are two thirds of a listing. If they were in colour, the few words that should be seen would not
+    stand out.
     """
 
     styles: tuple[str, ...] = ()
@@ -59,7 +61,7 @@ class Coloured(HtmlFormatter):
 
 @cache
 def _look(style: str, kind) -> dict:
-    """Return how a style shows a kind of word; one that it does not know is shown as the wider kind."""
+    """Return how a style shows a kind of word; an unknown kind is shown like the wider kind that contains it."""
     try:
         return get_style_by_name(style).style_for_token(kind)
     except KeyError:
@@ -78,7 +80,7 @@ TOGGLE = re.compile(r'>(?P<entry>[^<]+)(?P<between></a><details[^>]*>\s*<summary
 
 
 def _named(toggle: re.Match) -> str:
-    """Name the sidebar's arrows for those who do not see them, because the theme gives them no name."""
+    """Name the sidebar's arrows for screen readers, because the theme gives them no name."""
     label = edition.say("Pages below “{entry}”", entry=toggle["entry"].strip())
     return f'>{toggle["entry"]}{toggle["between"]} aria-label="{label}"'
 
@@ -127,7 +129,7 @@ def lighten(app, error):
 
 
 def used(rules: list, names: set[str]) -> str:
-    """Return the rules whose classes all occur among `names`, the words of all pages and scripts, and the licences."""
+    """Return the licences, and the rules whose classes all occur among `names`, the words of all pages and scripts."""
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -305,8 +307,8 @@ class SearchEnglishAndJapanese(SearchEnglish):
     js_splitter_code = re.sub("|".join(_IN_JAVASCRIPT), lambda name: _IN_JAVASCRIPT[name[0]], IN_THE_BROWSER)
 
     def split(self, text: str) -> list[str]:
-        """Return words with full-width letters and half-width kana normalized and Latin letters apart, in index and
-        query alike."""
+        """Return words with full-width letters and half-width kana normalized, and with Latin letters separate. The
+        index and the query are both treated in this way."""
         return super().split(_BORDER.sub(" ", unicodedata.normalize("NFKC", text)))
 
 

@@ -1,11 +1,12 @@
 """The catalogues of the book's other languages: locale/ja/how-to.po contains the messages of the page how-to, with
 translations.
 
-`make catalogues` reads every page and brings them up to date.
+`make catalogues` reads every page and brings the catalogues up to date.
 
-    python -m book.editions.catalogues check [file ...]   compares each translation with its message; what is not translated is counted
+    python -m book.editions.catalogues check [file ...]   compares each translation with its message, and counts what is
+    not translated
 
-A changed message keeps its old translation, marked fuzzy: it is outdated, and not shown.
+A changed message keeps its old translation, marked fuzzy, which means that the translation is outdated and not shown.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def messages(catalogue: Catalog) -> list[Message]:
 
 
 def update(page: str, found: dict[str, str], language: str) -> None:
-    """Bring the page's catalogue up to date with the messages `found`, each with what it is part of."""
+    """Bring the page's catalogue up to date with the messages `found` and their places."""
     template = Catalog()
     for message, kind in found.items():
         template.add(message, auto_comments=[] if kind == "paragraph" else [kind])
@@ -66,7 +67,7 @@ def update(page: str, found: dict[str, str], language: str) -> None:
 
 
 def translations(path: Path) -> dict[str, str]:
-    """Return the translation of each message that has an up-to-date one, which keeps what a translation must keep."""
+    """Return the translation of each message, if it is up to date and keeps what a translation must keep."""
     return {
         message.id: message.string
         for message in (messages(load(path)) if path.is_file() else [])
@@ -131,7 +132,7 @@ def kept(text: str) -> dict[str, Counter]:
 
 
 def excused(message: Message) -> tuple[Counter, Counter]:
-    """Return the numbers that a translation may lack and may add, from a comment `# numbers: -50 +0 (why)` above it."""
+    """Return the numbers that a translation may lack and may add, by a comment `# numbers: -50 +0 (why)` above it."""
     found = [match[1].split() for match in map(EXCUSE.fullmatch, message.user_comments) if match]
     lacks, adds = ([each[1:] for line in found for each in line if each[0] == sign] for sign in "-+")
     return Counter(lacks), Counter(adds)
@@ -142,7 +143,7 @@ def mistakes(message: Message) -> list[str]:
 
 
 def differences(message: str, translation: str, lacks: Counter | None = None, adds: Counter | None = None) -> list[str]:
-    """Return the errors of a translation, a sentence each; the numbers that it `lacks` and `adds` are excused.
+    """Return the errors of a translation, a sentence for each, apart from the numbers that it may lack and may add.
 
     The order of formulas and numbers is not compared, because a translation changes it.
     """

@@ -1,7 +1,7 @@
 """Texts in the language of the edition being built.
 
-`say` is for sentences of the code, which locale/ja/words.po translates. `told` is for texts of a page that a directive
-processes, which are in the page's own catalogue.
+`say` is for sentences of the code; their translations are in locale/ja/words.po. `told` is for texts of a page that a
+directive processes; their translations are in the page's own catalogue.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def parsed(directive, **options) -> list:
 
 
 def generated(made):
-    """Return the nodes `made`, marked as nothing to translate."""
+    """Return the nodes `made`, with a mark that they need no translation."""
     made = list(made)
     for part in made:
         for node in part.findall(nodes.TextElement):

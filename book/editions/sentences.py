@@ -1,4 +1,5 @@
-"""The sentences of the code: the arguments of `say("…")` in the modules and scripts of the book, and a module's SAID."""
+"""The sentences of the code: the arguments of `say("…")` in the book's modules and scripts, and the lists SAID of
+modules."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ TOKEN = re.compile(r"""(?P<text>(?:'(?:[^'\\]|\\.)*'\s*\+?\s*)+)|(?P<open>[({\[]
 
 
 def everywhere(*judged: str) -> dict[str, str]:
-    """Return all of them, each with the file that says it first; `judged` are the ledger's own words for verdicts and rules."""
+    """Return all sentences, each with the file that says it first; `judged` are the ledger's words for verdicts and
+    rules."""
     found = dict.fromkeys(judged, "claims.py")
     for path in sorted(BOOK.rglob("*.py")):
         for sentence in of_module(path.read_text(encoding="utf-8")):

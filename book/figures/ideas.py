@@ -1,7 +1,7 @@
 """The idea in a picture: small stacked panels, which {idea} (book/_ext/figures.py) shows one at a time.
 
-Each function draws what a chapter has computed, one panel for each step. All panels have one size, so that the page can
-show one of them by its number alone.
+Each function draws what a chapter has computed, with one panel for each step. All panels have the same size, so that
+the number of a panel is enough to show it.
 """
 
 import matplotlib.pyplot as plt

@@ -1,15 +1,15 @@
 """The contents of a figure, for download: the drawing as SVG, and the plotted numbers as one tidy table.
 
-`table` reads the numbers from the artists that matplotlib draws, a row for each point, bar, interval or
+`table` reads the numbers from the artists that matplotlib draws, and returns a row for each point, bar, interval or
 cell. The notes name everything that fits no column, so that nothing is omitted silently.
 
     figure, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], label="rising")
     frame, notes = plotted.table(figure)        # panel, kind, series, x, y: two rows
 
-With ``COMPENDIUM_DOWNLOADS`` in the environment, `attach` makes IPython add both to every figure that it displays,
-as one record of type `MIME`, with the names of the files read so far, which are the figure's sources. Without it,
-notebooks contain no such records.
+With ``COMPENDIUM_DOWNLOADS`` in the environment, `attach` makes IPython add the SVG and the table to every figure that
+it displays, as one record of type `MIME`. The record also has the names of the files read so far, which are the
+figure's sources. Without the variable, notebooks contain no such records.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ def _rows(axes, left_out: list[str]) -> Iterator[dict]:
 
 
 def _of_artist(axes, artist):
-    """Return (kind, rows), the rows None where this kind of artist is not known."""
+    """Return (kind, rows); the rows are None if this kind of artist is unknown."""
     for kind, matches, rows in (
         ("contour", contour.ContourSet, _of_contours),
         ("line", lines.Line2D, _of_line),
@@ -216,7 +216,7 @@ def _vertices(axes, artist, path) -> np.ndarray:
 
 
 def _of_paths(axes, made) -> Iterator[dict]:
-    """Yield upright and level segments as intervals, others by their corners, a piece each."""
+    """Yield vertical and horizontal segments as intervals, and each other piece by its corners."""
     for number, path in enumerate(made.get_paths(), 1):
         corners = _vertices(axes, made, path)
         (x, y), (u, v) = (corners[0], corners[-1]) if len(corners) else (np.full(2, np.nan),) * 2
@@ -324,7 +324,7 @@ def _names(axis: Axis) -> dict[float, str]:
 
 
 def _says(text: str, place: float) -> bool:
-    """Return whether `text` is the number `place` (or nothing), and no name."""
+    """Return whether `text` is empty or the number `place`, and so not a name."""
     try:
         return not text or float(text.replace("\N{MINUS SIGN}", "-").replace(",", "")) == place
     except ValueError:
@@ -359,7 +359,7 @@ def attach() -> None:
     from IPython.core.formatters import BaseFormatter
 
     class Downloads(BaseFormatter):
-        """The last formatter, so that the picture is drawn before the SVG and independently of it."""
+        """The last formatter, so that the picture is drawn before the SVG and independently of the SVG."""
 
         format_type = MIME
 

@@ -2,8 +2,9 @@
 it names.
 
 A computed result is up to date as long as the key of the code that computed it is unchanged. Nothing is listed by hand.
-A start (a notebook or a module) counts as a whole. Each name in it is followed to the statement that defines it, in its
-module or through imports, `__init__` files of subpackages and `module.name`, and so on from there. A module that is
+A start (a notebook or a module) counts as a whole. Each name in the start is followed to the statement that defines it,
+in its module or through imports, `__init__` files of subpackages and `module.name`. The names in that statement are
+followed in the same way. A module that is
 used in another way (as an argument, with `import *`, for a name that it does not define) counts as a whole. The code
 that an imported module runs at import also counts: statements that are not definitions, definitions that call code of
 the repository or are decorated with it, and `__getattr__`. A string literal counts as a dependency if it matches an
@@ -73,7 +74,8 @@ class _Module(NamedTuple):
 
 
 def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
-    """Return the SHA-256, in hexadecimal, of everything that `starts` depend on (see `closure`), wherever it is.
+    """Return the SHA-256, in hexadecimal, of everything that `starts` depend on (see `closure`), whatever folder that
+    is in.
 
     >>> from book.kept import content_key
     >>> print(len(content_key.key("lib/numerics/in_order.py")))
@@ -86,9 +88,10 @@ def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = 
 def definitions(
     *starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = (), as_commands: bool = False
 ) -> dict[str, str]:
-    """Return the names of the definitions, files and notebooks' code in `key`, each with a short hash of its content.
+    """Return the names of the definitions, files and notebooks' code that `key` covers, each with a short hash of its
+    content.
 
-    The texts of errors do not count here, nor the statements and rules of the ledger, because no result depends on them.
+    The texts of errors and the statements and rules of the ledger do not count here, because no result depends on them.
 
     as_commands : whether a module with ``if __name__ == "__main__"`` counts only with what it uses as a command
 
@@ -149,7 +152,8 @@ def _hash(*parts: str) -> str:
 
 
 def _named(node: _Node, root: str, silent: bool = False) -> tuple[str, str]:
-    """Return the name of a definition or of a file of data, and the hash of its content, if `silent` without what errors say."""
+    """Return the name of a definition or of a file of data, and the hash of its content, without errors' texts if
+    `silent`."""
     path, number = node
     if not _is_code(path):
         return os.path.basename(path), _unsaid(path) if silent else content(path)
@@ -172,7 +176,8 @@ def _unsaid(path: str) -> str:
 
 
 def _linked(node: _Node, found: set[_Node], root: str) -> str:
-    """Return the content of a definition, with the content of each of `found` that a name in it stands for."""
+    """Return the content of a definition, and the content of those of `found` for which names in the definition
+    stand."""
     if not _is_code(node[0]):
         return " ".join(_named(node, root))
     said = [_named(node, root)[1]]
@@ -224,7 +229,8 @@ def _runs(node: _Node, root: str) -> bool:
 
 @cache
 def _links(node: _Node, root: str) -> tuple[tuple[str, _Node | str], ...]:
-    """Return the names in a statement, each with what it stands for: definitions, modules, or a name outside the repository."""
+    """Return the names in a statement, each with the definitions or modules, or the outside name, that it stands
+    for."""
     statement = _module(node[0], root).statements[node[1]]
     return tuple((name, to) for name in statement.uses for to in _meant(name, node, root) if to != node)
 
@@ -289,7 +295,7 @@ def _is_file(path: str) -> bool:
 
 
 def _dotted_path(path: str, root: str) -> str:
-    """Return the name of the module at `path`; of a package, its folder's."""
+    """Return the name of the module at `path`; for a package this is the name of its folder."""
     return os.path.relpath(path, root).removesuffix(".py").removesuffix(f"{os.sep}__init__").replace(os.sep, ".")
 
 
@@ -320,7 +326,7 @@ def _data_by_name(root: str) -> dict[str, list[str]]:
 
 @cache
 def _data_below(root: str) -> dict[str, set[str]]:
-    """Return the folders below `root` with those of their files that are not code."""
+    """Return the folders below `root`, each with its files that are not code."""
     found: dict[str, set[str]] = {}
     for name, folders, files in os.walk(root):
         folders[:] = [each for each in folders if not each.startswith(".") and each not in ("__pycache__", "build")]
@@ -503,7 +509,7 @@ def _places(source: str) -> Callable[[int, int], int]:
 def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any]) -> tuple[str, str]:
     """Return two hashes of the first of `everything`, without docstrings, imports, comments, blank lines and trailing white space.
 
-    The second is also without the arguments of the errors that are raised.
+    The second hash also leaves out the arguments of the errors that are raised.
     """
     node = everything[0]
     cut = [part for part in everything if isinstance(part, _IMPORTS)]

@@ -68,10 +68,11 @@ SHOWN = 5  # names of changed definitions
 def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
     """Return how a result is being made, today: the provenance that `save` writes.
 
-    module, arguments : the command line is `python -m module arguments`; a study that make started is given as its `make study`
-    data : the data it was made from, "real" or "stand-in"
-    settings : mapping from names to values, including the seed. It has everything needed to make the result again.
-    files : mapping from the names of the files it was made from to their SHA-256, in hexadecimal
+    module, arguments : the command line is `python -m module arguments`; for a study that make started, it is `make
+        study`
+    data : the data from which the result is made, "real" or "stand-in"
+    settings : mapping from names to values, including the seed, with everything needed to make the result again
+    files : mapping from the names of the files from which the result is made to their SHA-256, in hexadecimal
     libraries : importable names of the libraries whose versions count
     code : the code that makes the result, as for `_used`. The default is the module alone.
     """
@@ -94,7 +95,8 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
 
 
 def arithmetic() -> str:
-    """Return `ALIKE` if rounding is the same on every machine, as in what make runs; a fit of many steps depends on it."""
+    """Return `ALIKE` if rounding is the same on every machine, as in runs by make; a fit of many steps depends on
+    rounding."""
     if "COMPENDIUM_SCHEDULER" in os.environ:  # the workers' settings are their own
         return "of the workers"
     return ALIKE if all(os.environ.get(name) == value for name, value in PINNED.items()) else "of one machine"
@@ -122,10 +124,10 @@ def _used(code: str) -> dict[str, str]:
 
     code : paths below the repository, or patterns of such, with spaces between
 
-    Kept results count for chapters that read them, but not those of all chapters together, which lie directly in `FOLDER`;
-    for studies they are output. If a study is a command, only the code that the command runs counts, and not the code that
-    reads its results. The code that writes kept results is left out, because it changes none. Raises ``FileNotFoundError`` if
-    a pattern matches no file.
+    For chapters, the kept results that they read count, except results of all chapters together, which are directly in
+    `FOLDER`. For studies, kept results do not count, because they are output. If a study is a command, only the code
+    that the command runs counts, and not the code that reads its results. The code that writes kept results is left
+    out, because it does not change them. Raises ``FileNotFoundError`` if a pattern matches no file.
     """
     starts = []
     for pattern in code.split():
@@ -142,7 +144,7 @@ def _used(code: str) -> dict[str, str]:
 def changed(path) -> list[str]:
     """Return the names of what the code of the file at `path` uses today but did not use when it made the file.
 
-    Raises ``FileNotFoundError`` if no hashes of that code are kept, or none of it exists any more.
+    Raises ``FileNotFoundError`` if no hashes of that code are kept, or if nothing of that code exists any more.
     """
     code, hashes = Path(path).with_suffix(".key").read_text(encoding="utf-8").split("\n", 1)
     then, today = set(hashes.split()), _used(code)
@@ -151,7 +153,7 @@ def changed(path) -> list[str]:
 
 
 def stale(row: Mapping[str, str]) -> bool:
-    """Return whether what the row's "code" uses has changed since it was made with the "key" that it has, or is gone."""
+    """Return whether what the row's "code" uses is gone, or has changed since the row was made with its "key"."""
     try:
         return key(row["code"])[: len(row["key"])] != row["key"] or not row["key"]
     except FileNotFoundError:
@@ -159,9 +161,10 @@ def stale(row: Mapping[str, str]) -> bool:
 
 
 def made_by(path) -> str:
-    """Return in words whether the code that made the file at `path` is today's; for what a version released, name that.
+    """Return in words whether the code that made the file at `path` is today's code, or which version released the
+    file.
 
-    If each row has its own code (`stale`), they are counted.
+    If each row has its own code (`stale`), the rows whose code has changed are counted.
     """
     if version := provenance(path).get("version"):
         return f"the code of version {version}"
@@ -190,9 +193,9 @@ def _listed(values: Mapping) -> str:
 def save(path, frame, provenance, *, float_format="%.6g", part=False) -> None:
     """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all.
 
-    If `provenance` has "code", the hashes of what that uses are written to a second file. An index with names is written as
-    columns, for `set_index` after loading; one without is dropped. Give `part` if only some rows were made again: the hashes
-    for the other rows are then kept.
+    If `provenance` has "code", the hashes of what that code uses are written to a second file. An index with names is
+    written as columns, for `set_index` after loading; an index without names is dropped. Give `part` if only some rows
+    were made again: the hashes for the other rows are then kept.
     Raises ValueError if an item of `provenance` could not be read back.
     """
     head = [f"# {name}: {value}" for name, value in provenance.items()]

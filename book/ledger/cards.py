@@ -1,9 +1,9 @@
 """A claim as readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
 
-The verdict comes first, then the claim's place and text, the printed and the found value, the reason, what a machine
-has checked, and the replies. The entry is not a table, so it fits a phone, a sheet of paper and a screen. A folded
-claim becomes part of the page when it is shown (book/_static/scrolling.js), because thousands of formulas take long to
-lay out.
+The verdict comes first, then the claim's place and text, the printed value and the value found, the reason, the
+theorems that Coq has checked, and the replies. The entry is not a table, so it fits a phone, a sheet of paper and a
+screen. A folded claim becomes part of the page when it is shown (book/_static/scrolling.js), because thousands of
+formulas take long to lay out.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def replies(path: Path = REPLIES) -> dict[str, list[Reply]]:
 
 @dataclass(frozen=True)
 class Finding:
-    """All that is known of one claim: what this build found and, if there is one, the full run on the real data."""
+    """All that is known of one claim: what this build found and, if there is a full run on the real data, what it
+    found."""
 
     claim: Claim
     here: Record
@@ -137,7 +138,7 @@ def _later(entry: str) -> str:
 
 
 def _values(finding: Finding) -> str:
-    """Return the printed value and, for a number, the value found; equal values are shown once."""
+    """Return the printed value and, if the claim is a number, the value found; equal values are shown once."""
     claim, here, full = finding.claim, finding.here, finding.full
     if claim.judge not in claims.NUMERIC_JUDGES:
         return f'<p class="claim-values"><span>{say("Printed:")} {markup(claim.printed)}</span></p>'
@@ -151,7 +152,8 @@ def _values(finding: Finding) -> str:
 
 
 def _readings(finding: Finding) -> str:
-    """Return the interpretations of the document's words, with the finding for each; those that agree are folded.
+    """Return the interpretations of the document's words, with the finding for each; interpretations that agree are
+    folded.
 
     If each interpretation combines several, the names of these are explained once, in a folded list at the end.
     """

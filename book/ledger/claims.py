@@ -16,8 +16,9 @@ judge       value      ``reproduced`` where
 digits      number     it rounds to the printed digits: |value - printed| <= half a unit of
                        the last printed place (``"11.3620"`` has four decimals; a trailing
                        ``%`` is a unit, the value is given in per cent)
-within      number,    |value - printed| <= the spread that the document prints; ``differs`` where it exceeds both
-            mean       that spread and two standard errors of the difference; otherwise not determinable
+within      number,    |value - printed| <= the spread that the document prints; ``differs`` where the distance exceeds
+both
+            mean       this spread and two standard errors of the difference; otherwise not determinable
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
@@ -27,24 +28,26 @@ read        a verdict  a person read it in the document: a title, an index, a ma
 
 For an ordering or a statement about noisy means, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
 list or mapping of several. The claim is ``reproduced`` if each difference exceeds its limit by more than two standard
-errors. It ``differs`` if one lies below its limit by more than two. Otherwise the noise makes it not determinable.
+errors. It ``differs`` if one difference lies below its limit by more than two standard errors. Otherwise the noise
+makes the claim not determinable.
 
-A standard error combines two: ours, if the value is an `evidence.Mean`, and the document's, if the claim gives its
-number of ``runs``. The document's is the spread divided by the square root of ``runs``. A plain number for a claim
-without ``runs`` has no standard error.
+The standard error of a difference combines two standard errors: ours, if the value is an `evidence.Mean`, and that of
+the document, if the claim gives its number of ``runs``. The document's standard error is the spread divided by the
+square root of ``runs``. A plain number for a claim without ``runs`` has no standard error.
 
 If a document leaves a setting open, its claim lists the sensible interpretations as ``readings``, and names the document's
-``own`` if the text selects one. The value is then an `evidence.Readings` with a value for each of them. The document's own
-interpretation decides. Without one, the claim is ``reproduced`` if it holds in all, ``differs`` if it fails in all, and
-is not determinable otherwise.
+``own`` if the text selects one. The value is then an `evidence.Readings` with a value for each interpretation. The
+document's own interpretation decides. If there is none, the claim is ``reproduced`` if it holds in all interpretations,
+``differs`` if it fails in all, and is not determinable otherwise.
 
-The interpretations of each open setting of a table, figure or formula are declared once, below ``interpretations``,
-and its claims name that set. A claim that names several, ``[smith2026-kernel, smith2026-scaling]``, has an
-interpretation for each of their combinations. A claim of a table or figure whose set has some of another claim's
-readings, but not all, gives the reason in ``apart``. A set's name begins with the key of its document.
+The interpretations of each open setting of a table, figure or formula are declared once, as a set below
+``interpretations``, and the claims of the table, figure or formula name this set. A claim that names several sets,
+``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each combination. A claim of a table or figure that
+has some of the readings of another claim of this table or figure, but not all, gives the reason in ``apart``. A set's
+name begins with the key of its document.
 
-Claims whose id begins with ``compendium.``, and then the document whose chapters judge them, are our results. They are
-judged like the others, and counted separately from the claims of the documents.
+Claims whose id begins with ``compendium.``, followed by the document whose chapters judge them, are our own results.
+They are judged like the claims of the documents, and counted separately.
 """
 
 from __future__ import annotations
@@ -264,7 +267,8 @@ def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
 
 
 def _combined(sets: list[dict]) -> dict:
-    """Return each combination of the readings of several sets: ``{"linear, held out": "a linear kernel; tested on a fifth"}``."""
+    """Return all combinations of readings of several sets, ``{"linear, held out": "a linear kernel; tested on a
+    fifth"}``."""
     if len(sets) == 1:
         return sets[0]
     return {
@@ -337,7 +341,7 @@ def rule(claim: Claim) -> str:
 
 
 def template(claim: Claim) -> tuple[str, dict]:
-    """Return the rule of `claim` without its readings, and the numbers to put in."""
+    """Return the rule of `claim` without its readings, and the numbers to insert."""
     if claim.judge not in NUMERIC_JUDGES:
         return claim.rule or RULES.get(claim.judge, ""), {}
     parts = {"printed": claim.printed, "tolerance": tolerance(claim)}
@@ -394,14 +398,15 @@ class Records(tuple):
 def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
     """Judge `value` against the claim `id`, display one line, and return the `Record`.
 
-    value : number for the judges digits and within (or an `evidence.Mean` for the latter), bool for ordering, proof and
-        statement; may be None for a claim that is undetermined or on synthetic data.
-        For ordering and statement also an `evidence.Difference`, or a list or mapping of several: within the noise the claim
-        is not determinable, and the note says so. For a claim with readings, an `evidence.Readings` with one such value for each.
-    reason : why it differs (required in the book if it does); otherwise shown as a remark.
-    stand_in : the value was computed on synthetic data; the claim needs the real ones.
+    value : a number for the judges digits and within (for within also an `evidence.Mean`); a bool for ordering, proof
+        and statement. May be None for a claim that is undetermined or on synthetic data.
+        For ordering and statement also an `evidence.Difference`, or a list or mapping of several; if a difference is
+        within the noise, the claim is not determinable, and the note says so. For a claim with readings, an
+        `evidence.Readings` with one such value for each reading.
+    reason : why the claim differs (required in the book if it does); otherwise shown as a remark.
+    stand_in : whether the value was computed on synthetic data, although the claim needs the real data.
     undetermined : what the document leaves out, which makes the claim not determinable.
-    setting : parameters of this run. If one differs from the ledger's, nothing is judged.
+    setting : parameters of this run. If one differs from the ledger's setting, nothing is judged.
 
     Raises ``ValueError`` for an unknown id, a value of the wrong kind, or a parameter
     that is not in the claim's ledger setting.
@@ -452,7 +457,7 @@ def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = Fal
     """Judge many claims, ``{id: value}``, and display one compact table.
 
     Arguments are those of `check`, with `reasons` ``{id: text}``. Every parameter of `setting` must be in the
-    ledger setting of at least one of the claims; each claim is compared with those it has.
+    ledger setting of at least one of the claims; each claim is compared with the parameters that it has.
     """
     if not values:
         raise ValueError("values must not be empty")
@@ -479,7 +484,8 @@ def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = Fal
 
 
 def judge(document: str, found: dict, reasons: dict | None = None, **options) -> Records:
-    """Call `check_all` for claims of one `document`, named without it; many bools count as one, which holds if all do.
+    """Call `check_all` for claims of one `document`, whose ids omit it; a list of bools counts as one that holds if all
+    do.
 
     found : {id without the document: value}; reasons : {the same: text}; options : as for `check_all`
     """
@@ -604,7 +610,8 @@ def _from_printed(claim: Claim, value) -> evidence.Difference:
 
 
 def standard_error(claim: Claim) -> float:
-    """Return the document's standard error: its spread over the square root of its number of runs, or 0 if not given."""
+    """Return the document's standard error, its spread over the square root of its number of runs, or 0 without
+    runs."""
     return claim.spread / math.sqrt(claim.runs) if claim.spread is not None and claim.runs else 0.0
 
 

@@ -1,9 +1,11 @@
 """Which claims cover each sentence of a document: `book/coverage/<document>.yml`, one line a sentence.
 
-    python -m book.ledger.coverage kiri2019     prints those lines: the sentences that the file has, as they are, and the others to fill in
+    python -m book.ledger.coverage kiri2019     prints these lines: those of the file as they are, and the others to
+    fill in
 
 A line has the sentence's number ``n``, its section, its first words, and either ``claims``, a list of ids, or ``no
-claim``, which says why. The texts of the documents are not ours, so the files contain only those first words. The text
+claim``, which says why there is none. The texts of the documents are not ours, so the files contain only the first
+words. The text
 of a document is ``<document>-….txt`` in the folder that the environment variable ``COMPENDIUM_PAPERS`` names, else in
 ``shared/papers`` beside the repository.
 
@@ -67,7 +69,7 @@ class Sentence:
 
     @property
     def words(self) -> str:
-        """Return its first characters, without spaces and marks."""
+        """Return the first characters of a text, without spaces and marks."""
         mark = r"^(?:- |• )" if self.kind in ("item", "reference") else r"^\0"
         return re.sub(rf"{mark}|f:id:\S+|</?sup>|[\s$*`\\]", "", self.text.strip())[:WORDS]
 
@@ -181,7 +183,8 @@ def load(document: str, folder: Path = FOLDER) -> list[dict]:
 
 
 def skeleton(document: str, folder: Path = FOLDER) -> str:
-    """Return the lines of a document's file, with its information on each sentence. References and names need none."""
+    """Return the lines of a document's file, with what the file already says of each sentence; references and names
+    need no line."""
     told = text(document)
     if told is None:
         raise ValueError(f"document must have its text in {papers()}, got {document!r}")

@@ -1,12 +1,12 @@
 """The entries of book/errata.md, each tied to its claims, so that the page states no more than the ledger does.
 
-An entry is a line (its head) above one that begins with a colon. A comment above the head names its claims:
+An entry is a line (its head) above a line that begins with a colon. A comment above the head names the entry's claims:
 
     % claims: smith2026.lemma1.sign
     Lemma 1: the sign of $x$
     : It is negative.
 
-Below a document's heading Remarks are the entries without a claim that differs: omissions, or open points.
+Entries without a claim that differs, such as omissions and open points, are below a document's heading Remarks.
 """
 
 from __future__ import annotations

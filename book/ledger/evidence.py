@@ -1,7 +1,7 @@
 """Evidence for a comparison of noisy means: a difference, its standard error, and the conclusion from both.
 
-A difference exceeds a limit if it is above the limit by more than two standard errors, and does not if it is below the
-limit by more than two. Otherwise it is within the noise, and nothing is concluded.
+A difference exceeds a limit if it is above the limit by more than two standard errors, and it does not if it is below
+the limit by more than two standard errors. Otherwise the difference is within the noise, and nothing is concluded.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ ERRORS = 2  # standard errors; a larger difference is not noise
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference that is claimed to exceed `limit`, with its standard error, which is 0 if it is not random."""
+    """A difference that is claimed to exceed `limit`, with its standard error, which is 0 if the difference is not
+    random."""
 
     value: float
     error: float
@@ -27,7 +28,8 @@ class Difference:
 
     @property
     def errors(self) -> float:
-        """Return by how many standard errors it exceeds the limit; plus or minus infinity if it has no error."""
+        """Return by how many standard errors the difference exceeds the limit: plus or minus infinity if it is not
+        random."""
         margin = self.value - self.limit
         if self.error == 0:
             return math.inf if margin > 0 else -math.inf  # at the limit it does not exceed it, and there is no noise
@@ -35,7 +37,7 @@ class Difference:
 
     @property
     def holds(self) -> bool | None:
-        """Return whether it exceeds the limit; None within the noise."""
+        """Return whether the difference exceeds the limit, or None if it is within the noise."""
         return bool(self.errors > 0) if abs(self.errors) > ERRORS else None
 
     def __str__(self) -> str:
@@ -138,9 +140,10 @@ def weakest(value) -> tuple[str, Difference]:
 
 
 def holds(value) -> bool | None:
-    """Return whether all of the differences hold: False if one clearly does not, None if noise leaves it open.
+    """Return whether all differences hold: False if one clearly does not hold, and None if noise leaves the answer
+    open.
 
-    For `Readings`, return whether the claim holds in all: False if it does in none, None otherwise.
+    For `Readings`, return True if the claim holds in all readings, False if it holds in none, and None otherwise.
     """
     if isinstance(value, Readings):
         found = set(value.found.values())
@@ -149,7 +152,8 @@ def holds(value) -> bool | None:
 
 
 def told(value) -> str:
-    """Return the weakest of the differences as a sentence; for `Readings` those that hold, or their number if more than `NAMED`."""
+    """Return the weakest of the differences as a sentence. For `Readings`, name the readings that hold, or count them
+    if they are more than `NAMED`."""
     if isinstance(value, Readings):
         return f"The claim {_listed(_by_found(value.found))}."
     name, difference = weakest(value)

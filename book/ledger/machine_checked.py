@@ -38,7 +38,7 @@ class Sentence:
 
     @property
     def clause(self) -> str:
-        """Return its text, starting at the first effective word."""
+        """Return the sentence's text from the first effective word on."""
         return LEADING.sub("", self.text)
 
 
@@ -57,7 +57,8 @@ class Statement:
 
 @dataclass(frozen=True)
 class Headline:
-    """A theorem of the list: its statement, its axioms' group, the functions of lib it bounds, its claims' ids or patterns, its box."""
+    """A theorem of the list: its statement, the group of its axioms, the functions of lib that it bounds, the ids or
+    patterns of its claims, and its box."""
 
     statement: Statement
     axioms: str
