@@ -1,4 +1,4 @@
-"""Records made of nothing: no real file, and no real person, is behind them."""
+"""Simulated records, which are not derived from a real file or a real person."""
 
 import numpy as np
 import pandas as pd

@@ -3,9 +3,9 @@ descent stopped after a thousand steps, as the peers stop it.
 
     python -m tests.benchmarks.aim_fits
 
-The measurements, and so the size of the model, are the same for the three. They differ in how closely they follow the noise. The model
-of smallest loss has a tenth of the default entropy of `graphical_model.fit`, which would regularize it on small tables.
-`make peers` runs this after the peers, in half an hour.
+The measurements, and so the size of the model, are the same for all three fits. The fits differ in how closely they
+follow the noise. The model of smallest loss has a tenth of the default entropy of `graphical_model.fit`, which would
+regularize it on small tables. `make peers` runs this after the peers, in half an hour.
 """
 
 from __future__ import annotations

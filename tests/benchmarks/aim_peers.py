@@ -8,12 +8,13 @@ MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the 
 AIM is for all pairs at delta 1e-9 on the domain as it is given, and each program otherwise has its own defaults; the modules in
 `peers/` list the exceptions. Each seed runs in a separate process.
 
-A peer takes minutes for a seed, so each seed is kept when it ends. An interrupted call goes on, and a call with more tables or seeds
-adds them; ours has at least `OUR_SEEDS`. A seed is run again if the program that made it has another version, and until then the old
-row stays. The version of ours is the key of its code, and that of a peer is its release. For `mbi` it includes the digest of its script, and
-for each program the digest of the module that calls it. A run that did not end within LIMIT CPU seconds is kept without errors, and no
-further seed of it is begun until LIMIT is larger. `first_s`, of ours, is the CPU time of an earlier run on two records: nearly all of it
-is imports.
+A peer takes minutes for a seed, so the result of each seed is kept when it ends. After an interruption, the next call
+goes on from there, and a call with more tables or seeds adds these. Our program runs at least `OUR_SEEDS` seeds. A seed
+is run again if the program that made its result has another version, and until then the old row stays. The version of
+our program is the key of its code, and the version of a peer is its release. For `mbi` the version includes the digest
+of its script, and for each program the digest of the module that calls it. A run that did not end within LIMIT CPU
+seconds is kept without errors, and no further seed of its program on this table is begun until LIMIT is larger. For our
+program, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
 """
 
 import hashlib

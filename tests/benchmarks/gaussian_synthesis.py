@@ -1,4 +1,4 @@
-"""The bounds of miura2022 over a million settings: the compendium asks for less than a second."""
+"""The bounds of miura2022 over a million settings, which should take less than a second."""
 
 import numpy as np
 

@@ -1,6 +1,6 @@
 """The cost of a piece of work in a fresh process: CPU and wall seconds, and memory over the import of numpy.
 
-`child` starts a Python with one BLAS thread (two on a busy machine are several times slower a call).
+`child` starts a Python with one BLAS thread, because with two a call on a busy machine takes several times as long.
 That process notes how much memory it holds with nothing but numpy imported, imports a module, and calls
 one of its functions with a `Meter` and arguments of text:
 

@@ -5,8 +5,8 @@ gradient descent, same widths, rate and L2 term), `EPOCHS` at a time, `BLOCKS` t
 the median of the blocks, `ratio` is scikit-learn's CPU seconds over ours, `accuracy` that on the records trained on, in
 the end.
 
-`anonymized_w50`: the same of AnonymizedLearning, in turn with plain training; `ratio` is its CPU seconds over those of
-the plain epochs, for each way of clipping. Compiled code is loaded before anything is measured.
+`anonymized_w50`: the same for AnonymizedLearning, in turn with plain training; for each way of clipping, `ratio` is the
+CPU seconds of its epochs over those of the plain epochs. Compiled code is loaded before anything is measured.
 """
 
 import numpy as np

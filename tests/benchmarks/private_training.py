@@ -5,7 +5,7 @@ affect the time). `us_per_step`, the CPU microseconds of a step, checks of the i
 
 - "plain", `network.train`: shuffled batches and equation (5);
 - "clipped": batches by Poisson sampling, the change of each record clipped, no noise;
-- "private", `dp_sgd.train`: that and a normal variate for each parameter.
+- "private", `dp_sgd.train`: as "clipped", with a normal variate for each parameter.
 
 `ratio` is a cost over that of "plain". The three take turns, so that a busy machine slows all of them. A line of opacus
 follows where `make bench PEERS=yes` installed it: its `ratios` are its costs over ours.

@@ -3,9 +3,9 @@
 A case's line: `cpu_s` and `wall_s` of one whole fit, perturbed records included, `loglik`, the log-likelihood of
 equation (12) with 1/N inside the logarithm, and `gap`, how far at most it lies below the maximum.
 
-After `kernel_n16281` the yardstick follows: Algorithm 1 with dense float64 matrices as printed and corrected, which
-may take `ITERATIONS` steps with the learning rate lowered by need. `ratios` are its figures over ours. The records are
-the real ones if they are available, else the synthetic sample: `data` says which.
+After `kernel_n16281` follows Algorithm 1 for comparison, as printed and corrected, with dense float64 matrices. It may
+take `ITERATIONS` steps, with the learning rate lowered if necessary. `ratios` are its figures over ours. The records
+are the real ones if they are available, else the synthetic sample: `data` says which.
 
 `table1` gives a slope for each cost of the document's Table 1: of log CPU seconds against the log of the quantity that it
 should grow with (for iterative Bayes the number of cells). The fit is by least squares, with the standard error of the slope.

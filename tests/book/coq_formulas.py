@@ -1,4 +1,4 @@
-"""Coq's real formulas as numbers: what a definition of proofs/ says of given arguments, to 50 digits.
+"""Coq's formulas over the reals as numbers: the value of a definition in proofs/ for given arguments, to 50 digits.
 
 value("Formulas.v", "eps_bounded", 1000, 2, 3, Fraction(1, 2))
 """

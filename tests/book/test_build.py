@@ -1,4 +1,7 @@
-"""`python -m book.site.build html`: the editions are made side by side, and one that fails fails the book (pages played by a function)."""
+"""`python -m book.site.build html`: the editions are made side by side, and an edition that fails makes the build fail.
+
+A function stands in for the pages.
+"""
 
 import multiprocessing
 import pickle

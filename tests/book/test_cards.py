@@ -1,4 +1,5 @@
-"""A claim as its readers see it: verdict first, each reading with its value, replies beside it; claims of chapters folded behind their tally."""
+"""A claim as its readers see it: first the verdict, each reading with its value, replies at the end, chapters' claims
+folded."""
 
 import json
 import re

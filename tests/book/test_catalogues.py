@@ -1,4 +1,4 @@
-"""The catalogues of locale/: they have the messages of the pages, and each translation keeps what a translation keeps."""
+"""The catalogues of locale/ have the messages of the pages, and each translation keeps what it must keep."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""The table of changed verdicts: what changed is there, with its reason, and nothing else."""
+"""The table of changed verdicts contains each verdict that changed, with the reason, and nothing else."""
 
 from pathlib import Path
 

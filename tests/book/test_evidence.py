@@ -1,4 +1,5 @@
-"""The evidence that chapters give for claims: it is computed in the chapter, and is never a constant disguised as a computation."""
+"""The evidence that chapters give for claims is computed in the chapter, and is not a constant that looks like a
+computation."""
 
 import ast
 import builtins

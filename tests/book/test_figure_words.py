@@ -1,4 +1,4 @@
-"""Figures in another language (book/_ext/figures.py): texts for outlines, in their places."""
+"""Figures in another language (book/_ext/figures.py): translated texts replace outlines at the same positions."""
 
 import io
 

@@ -1,4 +1,5 @@
-"""The house style: visible colours, told apart by every eye, on an opaque light ground."""
+"""The house style: visible colours, which readers with any colour vision can distinguish, on an opaque light
+background."""
 
 import itertools
 import re

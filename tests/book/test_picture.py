@@ -1,4 +1,5 @@
-"""The directive {picture}: a chapter's figure once more, on another page and on its own, linked to the first."""
+"""The directive {picture} shows a chapter's figure again, on another page or on the same page, with a link to the
+figure."""
 
 import base64
 import io

@@ -1,4 +1,5 @@
-"""book.figures.plotted: the numbers of known drawings, read back from the artists; and drawings that are equal files."""
+"""book.figures.plotted: the numbers of known drawings are read back from the artists, and equal drawings give equal
+files."""
 
 import io
 import os

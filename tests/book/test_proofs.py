@@ -1,4 +1,4 @@
-"""book.ledger.proofs: what it calls zero, and what it shows."""
+"""book.ledger.proofs: which expressions it takes for zero, and what it shows."""
 
 import json
 from pathlib import Path

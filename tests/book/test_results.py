@@ -1,4 +1,4 @@
-"""Results in files: written whole, read back as they were, with where they come from."""
+"""Results in files are written whole, with their provenance, and read back unchanged."""
 
 import hashlib
 import platform

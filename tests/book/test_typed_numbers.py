@@ -1,9 +1,9 @@
-"""No page types a number that was found here: what the roles of `book/_ext/numbers.py` quote is not typed a second time.
+"""No page types a number that was found here: a number that the roles of `book/_ext/numbers.py` can quote is not typed.
 
 The test reads the summaries, the documents' introductions, the front page, the README, and the box at the beginning of each
-chapter, which says what it claims or found. Rules remove numbers that are not findings: titles, references, years, versions, names,
-the numbers of a formula, settings in the ledger. Every other number, in digits or in words from eleven on (claims are counted from
-one), needs a line in ALLOWED that gives the reason.
+chapter, which says what the document claims or what we found. Rules remove numbers that are not findings: titles,
+references, years, versions, names, the numbers of a formula, settings in the ledger. Every other number, in digits or
+in words from eleven on (claims are counted from one), needs a line in ALLOWED that gives the reason.
 """
 
 import json

@@ -1,6 +1,8 @@
-"""The numbers that the calculator (book/_scripts) must show, by `lib`: for each question a function from a setting to its numbers.
+"""The numbers that the calculator (book/_scripts) must show, computed by `lib`: for each question, a function of the
+input.
 
-A number is a `Close` to some value, or a `Between` where `lib` itself gives an interval; by row of a table, and column.
+The function returns the numbers by row and column of the table. A number is `Close` to some value, or `Between` two
+values if `lib` itself gives an interval.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What can be wrong with a page that a browser has open: each check returns sentences, none when all is well."""
+"""Checks of a page that is open in a browser: each returns a sentence for everything that is wrong with the page."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@
     python -m tests.browser.pdf build/kiri2019.pdf --only kiri2019
     python -m tests.browser.pdf build/compendium.ja.pdf --language ja
 
-The articles of all pages, in the order of the sidebar, come together on one page behind a title and the contents; links
-between pages become links within it, and the headings its bookmarks.
+The articles of all pages are put on one page, in the order of the sidebar, after a title and the contents. Links
+between pages become links within the PDF, and the headings become bookmarks.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Pictures of the built book: `make screenshot` takes the README's.
+"""Pictures of the built book: `make screenshot` takes the pictures of the README.
 
 python -m tests.browser.screenshot notebooks/miura2022/01_proofs.html out.png --width 390 --dark --full
 """

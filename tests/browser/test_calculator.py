@@ -1,6 +1,6 @@
-"""The calculator (book/_scripts): each number that the page shows is `lib`'s; and how it is used.
+"""The calculator (book/_scripts): the page shows the numbers of `lib`, and its controls work.
 
-A hundred settings are drawn; with SETTINGS=1000 in the environment a thousand, which takes minutes.
+A hundred settings are drawn; SETTINGS=1000 in the environment draws a thousand, which takes minutes.
 """
 
 import csv

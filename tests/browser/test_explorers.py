@@ -1,4 +1,5 @@
-"""The explorers (book/_scripts/explorers.js): the same numbers as `lib`, by mouse, keyboard and on a phone."""
+"""The explorers (book/_scripts/explorers.js) show the same numbers as `lib`, and work by mouse, by keyboard and on a
+phone."""
 
 import math
 

@@ -1,4 +1,5 @@
-"""Under each figure of each page: the way to its notebook, parameters, data and commit, and both of its files; figures in dark mode."""
+"""Each figure of each page has links to its notebook, parameters, data, commit and two files, and is visible in dark
+mode."""
 
 import io
 import re

@@ -1,4 +1,4 @@
-"""The steps of "The idea in a picture": by the keyboard, by the finger, and all of them on paper."""
+"""The steps of "The idea in a picture" work by keyboard and by touch, and all of them are on paper."""
 
 import base64
 import io

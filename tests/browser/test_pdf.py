@@ -1,4 +1,4 @@
-"""The book as one PDF (tests/browser/pdf.py), tried on one document of it."""
+"""The book as one PDF (tests/browser/pdf.py), tested on the chapters of one document."""
 
 import re
 import zlib

@@ -1,4 +1,4 @@
-"""The reference in the browser: its search, its texts, and that nothing of the docstrings' own marks is left."""
+"""The reference in the browser: its search and its texts, which contain none of the docstrings' own markup."""
 
 import html
 import re

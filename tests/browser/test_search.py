@@ -1,4 +1,4 @@
-"""Search (book/_ext/web.py) in the browser, against the text of the pages themselves."""
+"""The search (book/_ext/web.py) in the browser finds what the text of the pages contains."""
 
 import html
 import re

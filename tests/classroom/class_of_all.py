@@ -1,6 +1,7 @@
-"""A class where everything happens at once: hostile submissions, unlucky ones, and submissions in two languages.
+"""A class with submissions of all kinds at once: hostile ones, unlucky ones, and submissions in two languages.
 
-All hand in `gaussian_records`. One student has several files if it does not matter who hands them in: each student costs a process.
+All students hand in `gaussian_records`. Each student costs a process, so one student hands in several files if it does
+not matter who hands them in.
 """
 
 import copy

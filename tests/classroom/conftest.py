@@ -1,4 +1,4 @@
-"""Classes that are graded once in a run of the tests, by whichever worker asks first, and read by many tests."""
+"""Classes that are graded once in a run of the tests, by the first worker that needs them, and that many tests read."""
 
 import fcntl
 import hashlib

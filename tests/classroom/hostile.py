@@ -1,6 +1,7 @@
-"""Hostile and unlucky submissions: what each of them is, and the mark that it must get.
+"""Hostile and unlucky submissions, each with the mark that it must get.
 
-Each is an unsolved notebook of `gaussian_records` with cells that try to earn points, to stop the run, or to reach what is not theirs.
+Each is an unsolved notebook of `gaussian_records` with cells that try to earn points, to stop the run, or to read what
+students may not read.
 """
 
 from __future__ import annotations

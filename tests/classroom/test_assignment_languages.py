@@ -1,4 +1,5 @@
-"""Assignments in Japanese: handed out without English prose, graded as the English ones are, with feedback in the notebook's language."""
+"""Assignments in Japanese are handed out without English prose and graded like English ones, with feedback in
+Japanese."""
 
 import copy
 import dataclasses

@@ -1,4 +1,5 @@
-"""Every assignment: full marks for the reference, none for the empty version, and the marks meant for wrong answers.
+"""Every assignment gives full marks to the reference, none to the empty version, and the intended marks to wrong
+answers.
 
 All copies are handed in as one class and graded by the command that instructors use.
 """

@@ -1,4 +1,5 @@
-"""The evening that is timed: what its made-up class hands in, how its steps are timed, and what is kept of it."""
+"""The study that times an instructor's evening: what the simulated class hands in, the timing of the steps, and the
+results."""
 
 import numpy as np
 import pytest

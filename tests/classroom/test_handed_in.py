@@ -1,4 +1,5 @@
-"""The input of grading, before anything is run: the class hands in names and files, the instructor types marks and commands."""
+"""The input of grading, before anything is run: the names and files of the class, and the instructor's marks and
+commands."""
 
 import json
 import subprocess

@@ -1,6 +1,6 @@
-"""A class of hostile and unlucky students, all at once: each gets the mark that is due, nobody loses one, nothing gets out.
+"""A class of hostile and unlucky students: each gets the right mark, no mark is lost, and no secret gets out.
 
-What `make grade` said and wrote is looked at from outside, as an instructor would.
+The tests look at what `make grade` printed and wrote, as an instructor would.
 """
 
 import csv

@@ -1,4 +1,5 @@
-"""The parts of grading: plain data, walls, the part of `lib` that is shipped, messages, an instructor's variants and tests."""
+"""The parts of grading: plain data, the sandbox, the part of `lib` that is shipped, messages, and an instructor's
+variants and tests."""
 
 import ast
 import importlib

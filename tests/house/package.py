@@ -1,8 +1,8 @@
 """`make package`: the package is built and installed with the lowest versions that it declares, and the tests run with them.
 
 This is done twice, in separate environments below build/package: for the bare package, with the tests that need only it, and for the
-package with all its extras, with the tests that need them. The needs of a test follow from its imports and, in turn, from theirs. A
-package index is required.
+package with all its extras, with the tests that need them. What a test needs follows from its imports, and from the
+imports of what it imports. A package index is required.
 """
 
 from __future__ import annotations

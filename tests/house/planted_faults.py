@@ -1,22 +1,23 @@
 """Plant known faults in `lib`, one at a time, and check whether the verdicts of the chapters change.
 
-    make faults                     those whose code has changed since, into book/results/faults.csv: three hours for all
-    make faults ONLY=kiri2019       all of one document; the rows of the others stay
-    make faults ONLY=leaks          the leaks alone; two such runs can go on side by side
+    make faults                     faults whose code has changed since, into book/results/faults.csv (three hours for
+    all) make faults ONLY=kiri2019       all faults of one document; the rows of other documents are kept
+    make faults ONLY=leaks          the leaks alone; runs with different ONLY can go on side by side
 
 tests/house/planted_faults.yml lists the faults, each as a line of code and its replacement. For each fault, chapters of the document
 run on a copy of the repository, with their default parameters and without their pictures: those that judge claims and use the faulty
-code. They run one after the other until one notices; the chapter that noticed in the kept run comes first. A verdict has moved if it
-differs from the verdict without the fault. It does not count if it also changes with the seed: without the fault, all of `SEEDS` are
-tried. A claim that waits for the real data is judged here by the synthetic sample, with and without the fault. A chapter that ends in
-an error, or does not end, has also noticed. If no chapter notices, the list explains why, and names a test that must fail with the
-fault and pass without it; otherwise the command fails.
+code. The chapters run one after the other until one detects the fault; the chapter that detected it in the kept run
+comes first. A verdict has moved if it differs from the verdict without the fault. Such a verdict does not count if it
+also changes with the seed: without the fault, all of `SEEDS` are tried. A claim that waits for the real data is judged
+here by the synthetic sample, with and without the fault. A chapter that ends in an error, or does not end, also counts
+as a detection. If no chapter detects the fault, the list must explain why, and name a test that fails with the fault
+and passes without it; otherwise the command fails.
 
-tests/house/planted_leaks.yml lists leaks by the function that releases. They are small, depend on a size or a rare case,
-and would pass a review. No chapter runs for them: the test that the list names must fail.
+tests/house/planted_leaks.yml lists leaks by the function that releases. The leaks are small, depend on a size or a rare
+case, and would pass a review. No chapter runs for a leak: the test that the list names must fail.
 
-Each row has its own key, of this file, the chapters and the test that ran for it, with the fixtures that the test shares. So a
-change makes only those rows old that it can change.
+Each row has its own key, which covers this file, the chapters and the test that ran for the row, and the fixtures that
+the test shares. So a change makes out of date only the rows that it can affect.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`.ci/run`: everything has its turn, and a failure anywhere is the outcome (tools played by scripts)."""
+"""`.ci/run` runs every step, and fails if any step fails (scripts stand in for the tools)."""
 
 import os
 import subprocess

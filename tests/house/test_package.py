@@ -1,4 +1,5 @@
-"""The built package: `dp_compendium` holds what `lib` does and runs without it, its dependencies are those it declares, and it is quick to import."""
+"""The built package: `dp_compendium` contains what `lib` contains and runs without `lib`, declares its dependencies,
+and is quick to import."""
 
 import ast
 import compileall

@@ -1,4 +1,5 @@
-"""The order of rooms: what `pyproject.toml` says of it holds, and a planted import that breaks it is found."""
+"""The subpackages import one another only in the order of `pyproject.toml`, and a planted import against the order is
+found."""
 
 import ast
 import graphlib

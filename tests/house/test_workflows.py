@@ -1,4 +1,5 @@
-"""The workflows of `.github`: what GitHub would refuse, what the house does not want, and commands that do not exist.
+"""The workflows of `.github`: nothing that GitHub would refuse or this project forbids, and no commands that do not
+exist.
 
 GitHub's schema comes with the package check-jsonschema. Where `actionlint` is on the path, as in the workflow `ci`, it
 reads the expressions and the shell too.

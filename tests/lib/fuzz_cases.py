@@ -1,4 +1,4 @@
-"""A small, valid call of every public function of `lib`, for `test_fuzz` to corrupt one argument at a time.
+"""A small, valid call of every public function of `lib`, in which `test_fuzz` corrupts one argument at a time.
 
 `call` names the function and its arguments; `RNG` stands for a generator made anew for each call. `EXEMPT` lists the
 functions that are not called, with the reason. A function that is in neither, or no longer exists, fails a test.

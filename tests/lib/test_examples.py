@@ -1,4 +1,5 @@
-"""The examples in the docstrings of lib run, and print what the docstrings say; each function on a face has one."""
+"""The examples in the docstrings of lib run and print what the docstrings say; each exported function has an
+example."""
 
 import ast
 import doctest

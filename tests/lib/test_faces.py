@@ -1,4 +1,4 @@
-"""The public faces of the subpackages: a line of text for each name, few names, and none that only tests use.
+"""The public names of the subpackages: few names, each with a line of text, and none that only tests use.
 
 The release application may have as many as its users need.
 """

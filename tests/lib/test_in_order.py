@@ -1,4 +1,4 @@
-"""`in_order`: floats added alike on every Python, and nothing in lib that leaves it to the built-in `sum`."""
+"""`in_order` adds floats in the same way on every Python, and nothing in lib adds floats by the built-in `sum`."""
 
 import ast
 import builtins

@@ -1,4 +1,5 @@
-"""`make peers`: seeds kept one by one, run again where what made them has changed; and what the chapter says of them."""
+"""`make peers` keeps each seed and runs it again if the code that made it has changed; and what the chapter says of the
+seeds."""
 
 import pandas as pd
 import pytest

@@ -1,4 +1,4 @@
-"""What is said of Figure 1: tables, and evidence in every reading."""
+"""The findings on Figure 1: tables, and evidence under each interpretation."""
 
 import functools
 

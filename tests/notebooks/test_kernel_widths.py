@@ -1,4 +1,4 @@
-"""The study of the kernel's width: what a cell is, and the committed results."""
+"""The study of the kernel's width: the result of a cell, and the committed results."""
 
 import warnings
 import zlib

@@ -1,4 +1,5 @@
-"""Instances are what they say: exact, inside the cube, inside D_sigma, neighbours, adversarial."""
+"""Instances have the properties that their names promise: exact, inside the cube, inside D_sigma, neighbours,
+adversarial."""
 
 from fractions import Fraction
 

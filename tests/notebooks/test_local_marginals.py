@@ -1,4 +1,5 @@
-"""Figure 1's local protocol: one report of each user, with all of epsilon; and a model that learns what there is to learn."""
+"""The local protocol beside Figure 1: each user sends one report with all of epsilon, and the model learns the
+dependence."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,5 @@
-"""`make document`: one more document in a copy of the repository, judged there, and shown in a book of its pages alone."""
+"""`make document` adds a document to a copy of the repository; its claim is judged, and a book of its pages alone is
+built."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The two-step example: each fixed choice costs what it says, and the adaptive one more."""
+"""The two-step example: each fixed choice costs what is stated, and the adaptive choice costs more."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""The attack on Gaussian synthesis: its scores by scipy, its pair by linear algebra, its bounds between the true and the broken."""
+"""The attack on Gaussian synthesis: scores against scipy, the pair against linear algebra, and the bounds on right and
+broken releases."""
 
 import numpy as np
 import pytest

@@ -2,14 +2,15 @@
 
     make recheck SEED=20261122
 
-With another seed each time, in time all cells have their turn; a failure names the cell and the seed.
-How near a cell must come depends on what its last digits decide:
+If each run has another seed, all cells are checked sooner or later. A failure names the cell and the seed. How near the
+new result must come depends on what the last digits of a cell decide:
 
-- AIM's and PrivBayes's next choice hangs on last digits, and these on the processor's instructions. With those that
-  the results were made with, every kept digit must come back; with others, a draw from the same distribution.
+- The next choice of AIM and PrivBayes depends on last digits, and these depend on the processor's instructions. With
+  the instructions that the results were made with, every kept digit must be the same; with others, the result must be a
+  draw from the same distribution.
 - An optimizer ends within its own tolerance: the AUC of logistic regression within 2e-5, as the book's chapters say,
-  support vectors, the least bias and effective sample sizes within a thousandth.
-- Of sei2017, only a prediction right at the border may change sides: three of the 4,522 test records.
+  and support vectors, the smallest bias and effective sample sizes within a thousandth.
+- In sei2017, only predictions right at the border may change: at most three of the 4,522 test records.
 """
 
 import dataclasses

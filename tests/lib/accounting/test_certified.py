@@ -1,4 +1,5 @@
-"""Conversions rounded the safe way: against 60-digit arithmetic, and against the floating-point conversion they are near."""
+"""Conversions rounded to the safe side, against 60-digit arithmetic and the floating-point conversions that they
+approximate."""
 
 import math
 from fractions import Fraction

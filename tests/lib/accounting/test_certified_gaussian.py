@@ -1,4 +1,4 @@
-"""The certified mu: against 400-digit arithmetic, and against the floating-point curve that it is near."""
+"""The certified mu, against 400-digit arithmetic and against the floating-point curve, which must be near."""
 
 import itertools
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""`audit`: intervals with exact coverage, bounds that neither lie nor sleep."""
+"""`audit`: intervals with exact coverage, and bounds that are neither above the truth nor far below it."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,5 @@
-"""The command `dp-compendium`: it says what `lib` says, as lines and as JSON, its examples run, and bad words end in one sentence and 2."""
+"""The command `dp-compendium` prints the numbers of `lib` as lines or JSON, its examples run, and bad arguments end in
+one sentence and the exit status 2."""
 
 import ast
 import csv

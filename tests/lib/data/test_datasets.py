@@ -1,7 +1,7 @@
 """Datasets: the real files counted by hand, and every way of getting (or not getting) a file.
 
-No test reaches beyond 127.0.0.1: downloads come from a local server, out of archives made
-here, through `datasets.SOURCES`. Tests of the real files are skipped where there are none.
+No test reaches beyond 127.0.0.1: downloads come from a local server with archives made here, to which
+`datasets.SOURCES` points. Tests of the real files are skipped where these are absent.
 """
 
 import gzip

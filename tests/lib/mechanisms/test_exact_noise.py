@@ -1,4 +1,4 @@
-"""`exact_noise`: each coin against the digits it saw, each law against exact probabilities.
+"""`exact_noise`: each coin against the digits that it was drawn from, and each law against exact probabilities.
 
 The statistical tests have fixed seeds; each raises a false alarm in 1 of 100,000 seeds.
 """

@@ -1,4 +1,5 @@
-"""Generalization hierarchies: Adult's cover its public domain, builders refuse what is not one."""
+"""Generalization hierarchies: Adult's hierarchies cover its public domain, and the builders refuse what is not a
+hierarchy."""
 
 import dataclasses
 

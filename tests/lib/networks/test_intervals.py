@@ -1,4 +1,5 @@
-"""Interval bounds against what random records do, against by-hand examples, and the compiled form against the other."""
+"""Interval bounds against random records and against examples worked by hand, and their compiled form against the plain
+one."""
 
 import numpy as np
 import pytest

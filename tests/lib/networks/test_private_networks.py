@@ -1,4 +1,4 @@
-"""The noise of both methods against exact distributions, what they do to a network, and what their statements say.
+"""LearningFirst and AnonymizedLearning: their noise against exact distributions, their networks, and their statements.
 
 Statistical tests have fixed seeds and a false-alarm rate of 1e-3 each.
 """

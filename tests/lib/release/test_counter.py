@@ -1,4 +1,4 @@
-"""`counter`: records in batches give the counts that a table gives, and what is wrong with a batch is said."""
+"""`counter`: records in batches give the same counts as a table, and an error says what is wrong with a batch."""
 
 import itertools
 import pickle

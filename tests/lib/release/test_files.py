@@ -1,4 +1,4 @@
-"""Files that are whole or as they were, whatever happens while they are written."""
+"""Whatever happens while a file is written, it is afterwards complete or unchanged."""
 
 import errno
 import os

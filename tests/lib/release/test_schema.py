@@ -1,4 +1,4 @@
-"""Public schemas: what they say, where they are wrong, and that a value's treatment depends on nothing else."""
+"""Public schemas: what they say, the errors in them, and that the treatment of a value depends only on the schema."""
 
 import datetime
 import json

@@ -1,4 +1,5 @@
-"""The same records from every kind of source, bounded batches, and a sentence for each thing that may be wrong with a source."""
+"""Every kind of source gives the same records in bounded batches, and an error is a sentence on what is wrong with a
+source."""
 
 import gzip
 import os

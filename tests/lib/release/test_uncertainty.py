@@ -1,4 +1,5 @@
-"""Intervals from a release: they cover as often as they say, whatever a design makes depend on its noise.
+"""Intervals from a release cover the true counts as often as they state, even if the plan of measurements depends on
+noise.
 
 Each random check has a fixed seed and the false-alarm rate 1e-6, by the binomial law or, where said, by the normal one.
 """

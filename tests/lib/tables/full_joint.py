@@ -1,4 +1,4 @@
-"""Random graphical models, and everything about them from the table of all possible records."""
+"""Random graphical models, and what the table of all possible records says of them."""
 
 import numpy as np
 

@@ -1,4 +1,5 @@
-"""Tables for tests: dependent attributes, counts cell by cell, and counts that may not meet a float."""
+"""Tables for tests: dependent attributes, counts cell by cell, and counts that raise an error if combined with a
+float."""
 
 import math
 from functools import cache

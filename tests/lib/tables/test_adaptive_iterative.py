@@ -1,4 +1,4 @@
-"""`aim`: the budget is never exceeded, the algorithm is the document's, options do what they say."""
+"""`aim`: runs stay within the budget, the algorithm is the document's, and options do what their descriptions say."""
 
 import dataclasses
 import itertools

@@ -1,4 +1,4 @@
-"""AIM's last fit: what each step is given, how the entropy is weighed, and that it does what it is for."""
+"""AIM's last fit: what each step is given, how the entropy is weighted, and that the fit serves its purpose."""
 
 import numpy as np
 import pytest

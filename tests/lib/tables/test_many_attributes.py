@@ -1,4 +1,4 @@
-"""Models of a hundred attributes: what is known of small ones holds for them, and a run gets through."""
+"""Models of a hundred attributes: what is known of small models holds for them, and a run of AIM reaches its end."""
 
 from dataclasses import replace
 

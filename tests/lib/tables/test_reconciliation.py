@@ -1,4 +1,5 @@
-"""`reconciliation`: the same minimizer, agreement where tables overlap, the total of least variance."""
+"""`reconciliation`: the same minimizer, agreement where tables overlap, and the estimate of the total of smallest
+variance."""
 
 import functools
 import itertools
