@@ -13,8 +13,8 @@ goes on from there, and a call with more tables or seeds adds these. Our program
 is run again if the program that made its result has another version, and until then the old row stays. The version of
 our program is the key of its code, and the version of a peer is its release. For `mbi` the version includes the digest
 of its script, and for each program the digest of the module that calls it. A run that did not end within LIMIT CPU
-seconds is kept without errors, and no further seed of its program on this table is begun until LIMIT is larger. For our
-program, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
+seconds is kept without errors, and no further seed is begun for its table, epsilon and program until LIMIT is larger.
+For our program, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
 """
 
 import hashlib
