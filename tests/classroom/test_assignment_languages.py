@@ -76,7 +76,7 @@ def test_another_language_is_refused(monkeypatch, capsys):
 
 def test_an_outdated_message_is_shown_in_english(cases, tmp_path, monkeypatch):
     """Its old translation, which `make catalogues` has marked, is not."""
-    old, new = "To be read before", "To be read first"
+    old, new = "for free text", "for answers in words"
     place = catalogues.place(f"assignments/{NAME}", "ja")
     copied = tmp_path / place.relative_to(catalogues.LOCALE)
     copied.parent.mkdir(parents=True)
