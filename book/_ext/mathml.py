@@ -28,7 +28,7 @@ def mathml(tex: str, display: bool = False) -> str:
         inner = lines["lines"].strip()
         tex = inner if inner.startswith(r"\begin{") else rf"\begin{{aligned}}{inner}\end{{aligned}}"
     if length := _LENGTH.search(tex):
-        raise ValueError(f"tex must have no length after a line's end, got {length[0]!r}")
+        raise ValueError(f"tex must not set a length after a line break, got {length[0]!r}")
     try:
         made = _TEX.convert_with_local_state(tex.strip(), displaystyle=display)
     except LatexError as reason:

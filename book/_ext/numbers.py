@@ -124,7 +124,7 @@ def kept(text: str, sources: Sources) -> str:
             f"kept must be 'file: column where condition' of {', '.join(frame)}, got {text!r}: {error}"
         ) from None
     if chosen.isna().all():
-        raise ValueError(f"kept must fit rows of {name}, got {text!r}, which fits none")
+        raise ValueError(f"kept must select rows of {name} that have a value, got {text!r}, which selects none")
     return repr(float(chosen.mean()))
 
 
@@ -145,10 +145,12 @@ def marked(words: str, where: str, name: str) -> str:
         pieces.get(piece) or re.escape(piece) for piece in re.split("( … |[ _#])", " ".join(words.split()))
     )
     if words.count("#") != 1:
-        raise ValueError(f"words must have one # where the number stands, got {words!r}")
+        raise ValueError(f"words must contain one #, in the place of the number, got {words!r}")
     found = set(re.findall(pattern, where))
     if len(found) != 1:
-        raise ValueError(f"words must fit one number of {name}, got {words!r}, which fits {sorted(found) or 'none'}")
+        raise ValueError(
+            f"words must match one number in {name}, got {words!r}, which matches {sorted(found) or 'none'}"
+        )
     return found.pop().lstrip("+")
 
 
@@ -170,7 +172,7 @@ def quote(role: str, text: str, sources: Sources) -> str:
     if role == "tally":
         return value
     if not re.fullmatch(NUMBER, value):
-        raise ValueError(f"{role} must have a number to quote, got {named!r}, which has {value!r}")
+        raise ValueError(f"{role} must name something whose value is a number, got {named!r}, whose value is {value!r}")
     return format(float(value.replace(",", "")), form) if form else value
 
 
@@ -217,7 +219,7 @@ def computed(text: str) -> str:
     except (ArithmeticError, AttributeError, NameError, SyntaxError, TypeError) as error:
         raise ValueError(f"computed must be an expression of lib, got {expression!r}: {error}") from error
     if not math.isfinite(value):
-        raise ValueError(f"computed must give a finite number, got {value:g} of {expression!r}")
+        raise ValueError(f"computed must give a finite number, got {value:g} from {expression!r}")
     return format(value, form or ".3g")
 
 

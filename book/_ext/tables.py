@@ -246,7 +246,7 @@ def kept_table(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
     """Return the columns that `heads` names of the file's `rows`, as MyST."""
     unknown = heads.keys() - rows[0].keys()
     if unknown:
-        raise ExtensionError(f"kept-table: no column {', '.join(sorted(unknown))} in {', '.join(rows[0])}")
+        raise ExtensionError(f"kept-table: there is no column {', '.join(sorted(unknown))} among {', '.join(rows[0])}")
     return table(list(heads.values()), [[scorecard.cell(shown(row[name])) for name in heads] for row in rows])
 
 

@@ -206,7 +206,7 @@ def check(paths: list[Path]) -> int:
         found, (count, missing, outdated) = problems(path), state(path)
         print(*found, sep="\n", end="\n" * bool(found))
         if missing or outdated:
-            print(f"{path}: of {count} messages {missing} are not translated and {outdated} are outdated")
+            print(f"{path}: {missing} of {count} messages are not translated, and {outdated} are outdated")
         wrong += len(found) + missing + outdated
     print(f"{len(paths)} catalogues: {'everything is translated' if not wrong else f'{wrong} messages need work'}")
     return int(bool(wrong))

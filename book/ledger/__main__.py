@@ -118,7 +118,7 @@ def claim(options) -> int:
     if folder.name != "papers" and any(map(needs_data, judging)):
         print(
             "The verdict comes from synthetic samples and was not kept. To judge the claim on the real data, "
-            f"put them where book/data.md says, then run `make claim ID={options.id}`.",
+            f"put the data where book/data.md says, then run `make claim ID={options.id}`.",
             file=sys.stderr,
         )
         return 1

@@ -200,7 +200,7 @@ def _load(path: Path, modified: int) -> Ledger:
     raw = yaml.safe_load(path.read_text(encoding="utf-8"))
     if not isinstance(raw, dict) or set(raw) - {"interpretations"} != {"documents", "claims"}:
         raise ValueError(
-            f"{path.name} must contain 'documents' and 'claims', perhaps 'interpretations', and nothing else"
+            f"{path.name} must contain 'documents' and 'claims'; it may contain 'interpretations', but nothing else"
         )
     sets = raw.get("interpretations") or {}
     documents = {key: _document(key, entry) for key, entry in raw["documents"].items()}
@@ -208,7 +208,7 @@ def _load(path: Path, modified: int) -> Ledger:
     for entry in raw["claims"]:
         claim = _claim(entry, documents, sets)
         if claim.id in found.all:
-            raise ValueError(f"{claim.id}: listed twice")
+            raise ValueError(f"{claim.id} is listed twice")
         (found.own if claim.document == OWN.key else found.claims)[claim.id] = claim
     return found
 
@@ -232,7 +232,7 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
     except TypeError as error:
         raise ValueError(f"{id}: {error}") from None
     if not _ID.fullmatch(id):
-        raise ValueError(f"{id}: an id must be document.where.what, of letters, digits, '-' and '_'")
+        raise ValueError(f"{id}: id must have the form document.where.what, with letters, digits, '-' and '_'")
     judging = id.split(".")[1] if document == OWN.key else document
     if judging not in documents:
         raise ValueError(f"{id}: document must be one of {', '.join(documents)}, got {judging!r}")
@@ -284,7 +284,9 @@ def _check_spread(claim: Claim) -> None:
         raise ValueError(f"{claim.id}: spread must be in (0, inf), got {claim.spread!r}")
     whole = isinstance(claim.runs, int) and not isinstance(claim.runs, bool)
     if claim.runs is not None and not (claim.spread is not None and whole and claim.runs >= 2):
-        raise ValueError(f"{claim.id}: runs must be an integer of at least 2, beside a spread, got {claim.runs!r}")
+        raise ValueError(
+            f"{claim.id}: runs must be an integer of at least 2, and be given only with a spread, got {claim.runs!r}"
+        )
 
 
 def _check_setting(claim: Claim) -> None:
@@ -293,7 +295,9 @@ def _check_setting(claim: Claim) -> None:
     for name, value in claim.setting.items():
         # YAML 1.1 reads 1e-5 as text; only 1.0e-5 is a number
         if isinstance(value, str) and _parse(value) is not None:
-            raise ValueError(f"{claim.id}: setting {name} is text, {value!r}; write numbers as 1.0e-5")
+            raise ValueError(
+                f"{claim.id}: setting {name} must be a number, got the text {value!r}; write numbers like 1.0e-5"
+            )
 
 
 def _check_rule(claim: Claim) -> None:
@@ -311,13 +315,17 @@ def _check_readings(claim: Claim) -> None:
         isinstance(each, str) and each for pair in readings.items() for each in pair
     )
     if not good or len(readings) == 1:
-        raise ValueError(f"{claim.id}: readings must be two or more names, each with what it means, got {readings!r}")
+        raise ValueError(f"{claim.id}: readings must map two or more names to what they mean, got {readings!r}")
     if claim.own and claim.own not in readings:
         raise ValueError(f"{claim.id}: own must name one of its readings ({', '.join(readings)}), got {claim.own!r}")
     if not isinstance(claim.apart, str) or (claim.apart and not readings):
-        raise ValueError(f"{claim.id}: apart must be a string in quotes, and only beside readings, got {claim.apart!r}")
+        raise ValueError(
+            f"{claim.id}: apart must be a (quoted) string, and be given only with readings, got {claim.apart!r}"
+        )
     if readings and claim.judge in ("proof", READ):
-        raise ValueError(f"{claim.id}: readings must be computed like the claim; the judge {claim.judge} allows none")
+        raise ValueError(
+            f"{claim.id}: readings must not be given for the judge {claim.judge}, which does not compare computed values"
+        )
 
 
 RULES = {
@@ -643,7 +651,7 @@ def _shown(claim: Claim, value) -> str:
     is_bool = isinstance(value, (bool, np.bool_))
     if isinstance(value, evidence.Mean) and not (claim.judge == "within" and 0 <= value.error < math.inf):
         raise ValueError(
-            f"value may be a mean with a finite error for the judge within only, got {value!r} for {claim.id}"
+            f"value may be a mean, with a finite error, only for the judge within, got {value!r} for {claim.id}"
         )
     if claim.judge in NOISY_JUDGES and evidence.many(value) is not None:
         _check_differences(claim, value)
@@ -660,7 +668,7 @@ def _shown(claim: Claim, value) -> str:
         raise ValueError(f"value must be a number for {claim.id} (judge {claim.judge}), got {value!r}")
     if math.isnan(number):
         raise ValueError(
-            f"value must be a number for {claim.id} (judge {claim.judge}), got {number}: nothing was found"
+            f"value must be a number for {claim.id} (judge {claim.judge}), got {number}, so nothing was found"
         )
     if not math.isfinite(number):
         return str(number)

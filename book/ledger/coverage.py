@@ -173,11 +173,12 @@ def load(document: str, folder: Path = FOLDER) -> list[dict]:
         told, reason = line.get("claims"), line.get("no claim")
         if set(line) not in ({"n", "at", "words", "claims"}, {"n", "at", "words", "no claim"}) or line["n"] != number:
             raise ValueError(
-                f"{document}, line {number}: n must be {number}, with at, words, and claims or no claim; got {line}"
+                f"{document}, line {number}: it must have n: {number}, at, words, and either claims or no claim; got {line}"
             )
         if len(line["words"]) > WORDS or not (told or isinstance(reason, str) and len(reason) > 3):
             raise ValueError(
-                f"{document}, line {number}: it must have claims or the reason why it has none, got {line}"
+                f"{document}, line {number}: it must quote at most {WORDS} characters, and name claims or the reason "
+                f"why it has none; got {line}"
             )
     return lines
 
@@ -187,7 +188,7 @@ def skeleton(document: str, folder: Path = FOLDER) -> str:
     need no line."""
     told = text(document)
     if told is None:
-        raise ValueError(f"document must have its text in {papers()}, got {document!r}")
+        raise ValueError(f"document must be one whose text is in {papers()}, got {document!r}")
     path = folder / f"{document}.yml"
     known = {
         (line["at"], line["words"], occurrence): line

@@ -80,7 +80,9 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
             judged.setdefault(record.id, []).append(record)
 
     problems = [
-        f"{id}: not in the ledger ({group[0].notebook})" for id, group in sorted(judged.items()) if id not in ledger.all
+        f"{id} is judged in {group[0].notebook}, but is not in the ledger"
+        for id, group in sorted(judged.items())
+        if id not in ledger.all
     ]
     settled = []
     for id in sorted(ledger.all):
@@ -97,11 +99,11 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
     claim = ledger[id]
     if not group:
         hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""
-        return [f"{id}: judged by no notebook{hint}"]
+        return [f"{id}: no notebook judges it{hint}"]
     problems = []
     if len({record.verdict for record in group}) > 1:
         told = ", ".join(f"{record.verdict} by {record.notebook}" for record in group)
-        problems.append(f"{id}: judged differently: {told}")
+        problems.append(f"{id}: notebooks judge it differently: {told}")
     for record in group:
         if record.published != claim.printed:
             problems.append(
@@ -111,7 +113,7 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
         if (record.reproduced == claims.READ) != (claim.judge == claims.READ):
             problems.append(f"{id}: {record.notebook} did not judge it by {claim.judge}: execute it again")
         if record.verdict == "differs" and record.note in ("", claims.NO_REASON):
-            problems.append(f"{id}: differs, but {record.notebook} gives no reason")
+            problems.append(f"{id}: its verdict is 'differs', but {record.notebook} gives no reason")
     return problems
 
 
@@ -227,7 +229,10 @@ def package(path: Path, output: Path) -> None:
     """Write every claim with the full run's verdict for the package. Raises `LedgerError` naming claims not judged."""
     known, found = claims.load().claims, {row["id"]: row for row in results.rows(path)}
     if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
-        raise LedgerError("not judged in its current wording: " + ", ".join(f"`make claim ID={id}`" for id in unjudged))
+        raise LedgerError(
+            "these claims must be judged in their current wording: "
+            + ", ".join(f"`make claim ID={id}`" for id in unjudged)
+        )
     rows = [
         {
             "id": id,

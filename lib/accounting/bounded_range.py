@@ -191,7 +191,9 @@ def _crossing(function, high) -> float:
     if function(low) <= 0:
         return low
     if function(high) > 0:
-        raise ArithmeticError(f"no epsilon up to {high:g} was found to hold: use a finer resolution or eps_error")
+        raise ArithmeticError(
+            f"no epsilon up to {high:g} was found to hold: use a finer resolution or a smaller eps_error"
+        )
     root, step = scipy.optimize.brentq(function, low, high, xtol=1e-10 * high), 1e-9 * high
     while function(root) > 0:
         root += step

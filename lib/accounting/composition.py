@@ -129,7 +129,10 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
     sigmas = np.atleast_1d(checks.real("sigmas", sigmas, "(0, inf)"))
     sensitivities = checks.real("sensitivities", sensitivities, "(0, inf)")
     if sigmas.size == 0 or sensitivities.shape not in ((), sigmas.shape):
-        raise ValueError(f"sensitivities must match one or more sigmas, got {sensitivities.shape} and {sigmas.shape}")
+        raise ValueError(
+            "sigmas must not be empty, and sensitivities must be one number or one for each sigma, got shapes "
+            f"{sigmas.shape} and {sensitivities.shape}"
+        )
     with np.errstate(over="ignore", under="ignore"):
         norm = raised(float(np.linalg.norm(sensitivities / sigmas)), 2.0**-52 * (sigmas.size + 4))
         mu = checks.number("sensitivities / sigmas", norm, "[1e-150, 1e150]")
@@ -231,5 +234,8 @@ def _pairs(epsilons, deltas) -> tuple[np.ndarray, np.ndarray]:
     epsilons = np.atleast_1d(checks.real("epsilons", epsilons, "[0, inf)"))
     deltas = checks.real("deltas", deltas, "[0, 1]")
     if epsilons.ndim != 1 or epsilons.size == 0 or deltas.shape not in ((), epsilons.shape):
-        raise ValueError(f"deltas must match one or more epsilons, got {deltas.shape} and {epsilons.shape}")
+        raise ValueError(
+            "epsilons must be a vector of at least one value, and deltas one number or one for each epsilon, got shapes "
+            f"{epsilons.shape} and {deltas.shape}"
+        )
     return epsilons, np.broadcast_to(deltas, epsilons.shape)

@@ -47,7 +47,7 @@ def _curve(alpha, name: str, epsilon, conversion: str):
     alpha = checks.real("alpha", alpha, "(1, inf)")
     epsilon = checks.real(name, epsilon, "[0, inf]")
     if alpha.shape != epsilon.shape or alpha.size == 0:
-        raise ValueError(f"alpha and {name} must have one non-empty shape, got {alpha.shape} and {epsilon.shape}")
+        raise ValueError(f"alpha and {name} must have the same non-empty shape, got {alpha.shape} and {epsilon.shape}")
     return alpha.ravel() - 1, epsilon.ravel()
 
 
@@ -74,7 +74,10 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     curves = [checks.real("epsilons", curve, "[0, inf]") for curve in epsilons]
     counts = checks.integer("counts", np.ones(len(curves)) if counts is None else counts, "[0, inf)")
     if not curves or counts.shape != (len(curves),):
-        raise ValueError(f"counts must match one or more epsilons, got {counts.size} counts for {len(curves)} curves")
+        raise ValueError(
+            "epsilons must hold at least one curve, and counts one integer for each curve, got "
+            f"{len(curves)} curves and counts of shape {counts.shape}"
+        )
     table, runs = np.stack(np.broadcast_arrays(*curves)), [int(count) for count in counts]
     sums = [total_up(column, runs) for column in table.reshape(len(runs), -1).T]
     return plain(np.reshape(sums, table.shape[1:]))

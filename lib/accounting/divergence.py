@@ -346,6 +346,6 @@ def _integrate(function, edges) -> Estimate:
         if not np.isfinite(value):
             return Estimate(np.inf, np.inf)
         if not info.success and bound > 1e-6 * (1 + abs(value)):
-            raise ArithmeticError(f"quadrature over ({low:g}, {high:g}): {info.message}")
+            raise ArithmeticError(f"the quadrature over ({low:g}, {high:g}) failed: {info.message}")
         total, error = total + value, error + bound
     return Estimate(total, error)

@@ -154,7 +154,10 @@ def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
     """Return pairs (variable, count). Raises ``ValueError`` without a pair, or if a count is not an integer >= 1."""
     pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
-        raise ValueError(f"mechanisms must hold pairs (mechanism or variable; count), got {pairs}")
+        raise ValueError(
+            "mechanisms must hold at least one pair of a mechanism (or a privacy-loss variable) and a count, got "
+            f"{pairs}"
+        )
     return pairs
 
 

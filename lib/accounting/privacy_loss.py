@@ -169,7 +169,9 @@ def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
     shift = whole("shift", shift, MOST_SHIFT)
     sigma = number("sigma", sigma, f"[{1e-150 * shift!r}, inf)")  # losses are finite
     if sigma > WIDEST_SIGMA:
-        raise ValueError(f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; use rho")
+        raise ValueError(
+            f"sigma must be in (0, {WIDEST_SIGMA:g}] for the exact curve, got {sigma:g}; for a larger sigma use rho"
+        )
     reach = int(40 * sigma) + shift + 40  # either law has a mass below 1e-300 beyond it
     x = np.arange(reach, -reach - 1, -1.0)
     log_weight = -(x**2) / (2 * sigma**2)

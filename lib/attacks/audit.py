@@ -182,7 +182,7 @@ def most_provable(trials: int, confidence: float = 0.95) -> float:
 def _check_pair(first, second):
     if first.ndim != 1 or first.shape != second.shape or len(first) < 4:
         got = f"{first.shape} and {second.shape}"
-        raise ValueError(f"first and second must be equally long, at least 4 scores, got {got}")
+        raise ValueError(f"first and second must be vectors of the same length, at least 4, got {got}")
 
 
 def _bound(hits, false_hits, trials, delta, confidence):

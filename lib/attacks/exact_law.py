@@ -124,7 +124,7 @@ class _Walk:
         self.probability, self.draws, self._depth = 1.0, 0, 0
         self._runs += 1
         if self._runs > _MOST_RUNS:
-            raise ArithmeticError(f"oracle has more than {_MOST_RUNS} outcomes of its draws: too many to go through")
+            raise ArithmeticError(f"oracle has more than {_MOST_RUNS} outcomes of its draws: too many to enumerate")
         while self._taken and self._taken[-1][0] + 1 == self._taken[-1][1]:
             self._taken.pop()
         if self._taken:
@@ -240,7 +240,7 @@ class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
         return _Draws(chosen, self.dtype, self._walk)
 
     def __setitem__(self, index, value):
-        raise NotEnumerable("oracle cannot be enumerated: it must not write into its draws")
+        raise NotEnumerable("oracle cannot be enumerated: it must not change the arrays that it draws")
 
     def view(self, dtype):
         """Return the bytes of words that were not yet compared, as independent draws; the words are used up."""

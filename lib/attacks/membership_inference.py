@@ -54,12 +54,15 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
     used = np.asarray(used)
     if used.dtype != bool or target.ndim != 1 or used.shape != shadows.shape or shadows.shape[1:] != target.shape:
         shapes = f"{used.dtype}, {shadows.shape}, {used.shape}"
-        raise ValueError(f"used must be bool and shadows and used (s, {target.size}), got {shapes}")
+        raise ValueError(f"used must be boolean, and shadows and used must have shape (s, {target.size}), got {shapes}")
     without = ~used
     number = without.sum(axis=0)
     if (number == 0).any() or number.max() < 2:
         found = f"{number.min()} to {number.max()}"
-        raise ValueError(f"used must leave each record a model without it, and one record two, got {found}")
+        raise ValueError(
+            "used must be such that each record has a model trained without it, and some record two or more, got "
+            f"{found}"
+        )
     mean = np.where(without, shadows, 0).sum(axis=0) / number
     squares = np.where(without, (shadows - mean) ** 2, 0).sum()
     deviation = max(float(np.sqrt(squares / (number - 1).sum())), 1e-9)
@@ -81,7 +84,7 @@ class Attack:
         scores, members = checks.real("scores", self.scores, "[-inf, inf]"), np.asarray(self.members)
         if members.dtype != bool or scores.ndim != 1 or members.shape != scores.shape:
             found = f"{members.dtype}, {members.shape}, {scores.shape}"
-            raise ValueError(f"members must be bool and as many as scores, got {found}")
+            raise ValueError(f"members must be boolean and have the shape (n,) of scores, got {found}")
         if min(members.sum(), (~members).sum()) < 2:
             raise ValueError(
                 f"members must mark at least two records and leave at least two, got {members.sum()} marked of {members.size}"
@@ -133,7 +136,9 @@ class Attack:
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
         for part in (choose, ~choose):
             if min((self.members & part).sum(), (~self.members & part).sum()) == 0:
-                raise ValueError("members must be such that each half has members and others; got a half without")
+                raise ValueError(
+                    "members must be such that each random half of the records has members and others, got a half without"
+                )
         threshold = _best_threshold(self.scores[choose & self.members], self.scores[choose & ~self.members])
         rates, ends = [], []
         for group in (~choose & self.members, ~choose & ~self.members):
@@ -175,7 +180,7 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     features, labels = np.asarray(features), np.asarray(labels)
     n = checks.whole("number of records", len(features), "[8, inf)")
     if labels.shape != (n,):
-        raise ValueError(f"labels must be one for each of {n} records, got shape {labels.shape}")
+        raise ValueError(f"labels must have shape ({n},), one for each record, got {labels.shape}")
     shadows = checks.whole("shadows", shadows, "[4, inf)")
     generator(rng)
     used: list[np.ndarray] = []

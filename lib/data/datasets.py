@@ -301,7 +301,7 @@ def _refuse_damaged(file: Path, source: Source) -> None:
     if actual != source.sha256:
         raise DatasetError(
             f"{file} is damaged or another edition: its SHA-256 is {actual}, expected {source.sha256}; "
-            f"replace it by the one in {source.url}, or unset COMPENDIUM_DATA to have it fetched."
+            f"replace it with the one from {source.url}, or unset COMPENDIUM_DATA to have it fetched."
         )
 
 

@@ -100,7 +100,7 @@ class FrequencyOracle(ABC):
         """Set the support probabilities. gap : p - q, if computing it from p and q would lose digits"""
         self._gap = p - q if gap is None else float(gap)
         if not self._gap > 0:
-            raise ValueError(f"epsilon must be large enough to tell p = {p} from q = {q}, got {self.epsilon:g}")
+            raise ValueError(f"epsilon must be large enough to distinguish p = {p} from q = {q}, got {self.epsilon:g}")
         self.p, self.q = p, q
 
     @abstractmethod

@@ -72,7 +72,7 @@ def _exponents(scores, epsilon, sensitivity):
     with np.errstate(over="ignore", invalid="ignore"):
         exponents = epsilon * scores / (2 * sensitivity)
     if not np.isfinite(exponents).all():  # infinite exponents would tie, and the first would be chosen
-        raise ArithmeticError("epsilon scores / (2 sensitivity) is too large for double precision")
+        raise ArithmeticError("epsilon * scores / (2 * sensitivity) is too large for double precision")
     return exponents
 
 

@@ -72,7 +72,9 @@ def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str)
         n = checks.whole("n", n, "[1, inf)")
     if neighbours == "bounded":
         if n is None:
-            raise ValueError("n must be given, in [1, inf), for bounded neighbours: it is public there, got None")
+            raise ValueError(
+                "n must be an integer in [1, inf) for bounded neighbours, because it is public there, got None"
+            )
         return _width(low, high, n)
     return _width(low, high, 2 if n is None or n == 1 else n)
 

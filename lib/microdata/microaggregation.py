@@ -182,7 +182,9 @@ def _levels(levels, features) -> np.ndarray:
     for j in np.flatnonzero(levels):
         places = features[:, j] * (levels[j] - 1)
         if (np.abs(places - np.rint(places)) > 1e-6).any():
-            raise ValueError(f"column {j} of features must hold multiples of 1/{levels[j] - 1} (levels), got others")
+            raise ValueError(
+                f"column {j} of features must hold multiples of 1/{levels[j] - 1}, since its level is {levels[j]}, got others"
+            )
     return levels
 
 

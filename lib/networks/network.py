@@ -43,7 +43,10 @@ class Network:
     def __post_init__(self) -> None:
         given = checks.integer("widths", self.widths, "[1, inf)")
         if given.ndim != 1 or given.size < 2 or given[-1] < 2:
-            raise ValueError(f"widths must hold inputs, hidden layers and two or more classes, got {self.widths!r}")
+            raise ValueError(
+                "widths must be the number of inputs, the sizes of the hidden layers, if any, and the number of classes, "
+                f"at least 2, got {self.widths!r}"
+            )
         widths = tuple(int(width) for width in given)
         dtype = np.asarray(self.parameters).dtype
         checks.one_of("dtype of parameters", dtype.name, ("float32", "float64"))
@@ -83,7 +86,9 @@ class Network:
         shapes = [w.shape for w in matrices]
         chained = all(len(shape) == 2 for shape in shapes) and all(a[1] == b[0] for a, b in zip(shapes, shapes[1:]))
         if not shapes or not chained or [b.shape for b in vectors] != [shape[1:] for shape in shapes]:
-            raise ValueError(f"weights and biases must fit one another, got {shapes} and {[b.shape for b in vectors]}")
+            raise ValueError(
+                f"weights and biases must have matching shapes, got {shapes} and {[b.shape for b in vectors]}"
+            )
         parts = [part.ravel() for pair in zip(matrices, vectors) for part in pair]
         return cls((shapes[0][0], *(shape[1] for shape in shapes)), np.concatenate(parts).astype(dtype))
 

@@ -163,7 +163,9 @@ def minimiser(signed: NDArray[np.float64], regularization: float, slope: Numbers
     left = np.linalg.norm(gradient)
     if not left <= allowed:
         now = f"raise regularization, now {regularization:g}"
-        raise ArithmeticError(f"the gradient stays at {left:g}, above {allowed:g}: {now}")
+        raise ArithmeticError(
+            f"the fit did not converge: the gradient's norm is {left:g}, above the tolerance {allowed:g}; {now}"
+        )
     return w
 
 

@@ -97,7 +97,7 @@ def features(value: Any, interval: str) -> NDArray[np.float64]:
     array = real("features", value, interval)
     if array.ndim != 2 or 0 in array.shape:
         found = f"shape {array.shape}"
-        raise ValueError(f"features must be a table (n, d) of at least one record and attribute, got {found}")
+        raise ValueError(f"features must be a table (n, d) with at least one record and one attribute, got {found}")
     return array
 
 
@@ -105,7 +105,7 @@ def labels(value: Any, n: int, classes: int = 2) -> NDArray[np.int64]:
     """Return `value` as labels (n,), integers from 0 to `classes` - 1. Raises ``ValueError`` for any other input."""
     array = integer("labels", value, f"[0, {classes - 1}]").astype(np.int64)
     if array.shape != (n,):
-        raise ValueError(f"labels must be one for each of {n} records, got shape {array.shape}")
+        raise ValueError(f"labels must have shape ({n},), one for each record, got {array.shape}")
     return array
 
 

@@ -196,7 +196,7 @@ class _Run:
         smallest = {clique: self._smallest_with(clique) for clique in self.weights}
         if min(smallest.values()) > self.max_cells:
             raise ValueError(
-                f"max_cells must be at least {min(smallest.values())}, the smallest model, got {self.max_cells}"
+                f"max_cells must be at least {min(smallest.values())}, the size of the smallest model, got {self.max_cells}"
             )
         self.truth = Counts(
             table, [(), *(self.names[clique] for clique, cells in smallest.items() if cells <= self.max_cells)]

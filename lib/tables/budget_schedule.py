@@ -42,7 +42,7 @@ class Schedule:
         cost, left = 1 / (2 * multiplier**2), self._left()
         if cost >= left:
             raise ValueError(
-                f"share must be below {float(left / self.rho)}, what is left of the budget, got {float(cost / self.rho)}"
+                f"share must be below {float(left / self.rho)}, the part of the budget that is left, got {float(cost / self.rho)}"
             )
         self.used += cost
         self._finish_if_short()

@@ -102,7 +102,7 @@ class Plan:
         for name, words in _WORDS.items():
             checks.one_of(name, getattr(self, name), words)
         if not isinstance(self.round_fit, Sequence) or len(self.round_fit) != 2:
-            raise ValueError(f"round_fit must be a pair of a weight of the entropy and a gap, got {self.round_fit!r}")
+            raise ValueError(f"round_fit must be a pair of an entropy weight and a gap, got {self.round_fit!r}")
         tau, gap = self.round_fit
         fit = checks.number("round_fit[0]", tau, "[1e-6, 1e6]"), checks.number("round_fit[1]", gap, "[1e-6, 1]")
         checked = {"round_fit": fit, "alpha": checks.number("alpha", self.alpha, ALPHAS)}
@@ -162,7 +162,7 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
     """
     values = checks.real("sizes", sizes, "[1, inf)")
     if values.ndim != 1 or not values.size:
-        raise ValueError(f"sizes must be a sequence of one size or more, got {sizes!r:.100}")
+        raise ValueError(f"sizes must be a sequence of at least one size, got {sizes!r:.100}")
     weights = values ** (2 / 3)
     return [Fraction(max(math.floor(share * 2**_BITS), 1), 2**_BITS) for share in weights / weights.sum()]
 

@@ -123,7 +123,7 @@ def _names(path: Path) -> list[str]:
     odd = [name for name in names if Path(name).name != name or name.startswith(".")]
     if odd or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"STUDENTS must hold one name per line, each usable for a folder and listed once, got {odd or len(names)} in {path}"
+            f"STUDENTS must hold one name per line, each listed once and usable as the name of a folder, got {odd or len(names)} in {path}"
         )
     return names
 

@@ -204,7 +204,9 @@ def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fractio
         if 1 - used <= 2 * cost:
             cost = 1 - used
     if used < 1:
-        raise ValueError(f"anneals must last as long as the budget, got rounds that use {float(used):.3g} of it")
+        raise ValueError(
+            f"anneals must have a value for each round until the budget is spent, got rounds that use {float(used):.3g} of it"
+        )
     return used, cost
 
 

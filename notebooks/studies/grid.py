@@ -152,7 +152,7 @@ def _scheduled(function, common, places, missing, jobs) -> Iterator[tuple]:
             for call in as_completed(calls):
                 yield call.result()
         except KilledWorker as error:
-            raise SchedulerError(f"{SCHEDULER}={address} lost worker after worker ({error})") from error
+            raise SchedulerError(f"{SCHEDULER}={address} lost one worker after another ({error})") from error
 
 
 def _gathered(function, i, place, *common):

@@ -55,7 +55,7 @@ def experiment(data: str, schema: str, target: str) -> Experiment | None:
         )
     place, others = own_table.place(data), [each for each in public.attributes if each.name != target]
     if not others:
-        raise ValueError(f"schema must have an attribute besides {target!r} for this chapter, got none")
+        raise ValueError(f"schema must have at least one attribute besides {target!r} for this chapter, got none")
     table = sources.read(place, public)
     codes = pd.DataFrame({name: table.column(name) for name in known})
     numbers = codes.astype(float).assign(**sources.numbers(place, public))

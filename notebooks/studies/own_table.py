@@ -38,7 +38,7 @@ def given(data: str, schema: str) -> schemas.Schema | None:
         return None
     if not schema:
         known = ", ".join(datasets.KINDS)
-        raise ValueError(f"data must be one of {known}, or a file whose public schema is named as well, got {data!r}")
+        raise ValueError(f"data must be one of {known}, or a file of yours if schema is also given, got {data!r}")
     try:
         public = schemas.read(ROOT / schema)
     except OSError as error:
@@ -58,7 +58,7 @@ def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodin
     if public is None:
         return adult(source=data)
     if len(public.attributes) < 3:
-        raise ValueError(f"schema must have 3 attributes at least for this chapter, got {len(public.attributes)}")
+        raise ValueError(f"schema must have at least 3 attributes for this chapter, got {len(public.attributes)}")
     return sources.read(place(data), public)
 
 

@@ -280,7 +280,7 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
     auc, effective : the AUC of the fit to all records on the original `test` records, and its effective sample size
     """
     if TARGET in data.perturbation.attributes:
-        raise ValueError("data must have the income published, got it perturbed")
+        raise ValueError("data must contain the income unperturbed, got it perturbed")
     names = list(data.perturbation.attributes)
     halves = rng.permutation(len(data.records)) % 2 == 0
     classes = [data.records[TARGET].to_numpy() == value for value in (0, 1)]

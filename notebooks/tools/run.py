@@ -138,7 +138,10 @@ def parameters(notebook: Path) -> dict[str, Parameter]:
     # papermill's reader drops a line that it cannot parse (for example a comment with a second `=`).
     lost = [name for name in assigned if name not in known]
     if lost:
-        raise ValueError(f"the parameters cell must have 'name: type = value  # range: text' at {', '.join(lost)}")
+        raise ValueError(
+            "each line of the parameters cell must have the form 'name: type = value  # range: text'; these do not: "
+            f"{', '.join(lost)}"
+        )
     return {
         name: _parameter(name, line["inferred_type_name"], line["default"], line["help"])
         for name, line in known.items()
@@ -368,7 +371,7 @@ def main() -> int:
     arguments = parser.parse_args()
     notebook, output, record = arguments.notebook[0], arguments.output, arguments.record
     if not arguments.refresh and (output is None or len(arguments.notebook) != 1):
-        parser.error("give one notebook, and its output with -o")
+        parser.error("name one notebook, and its output with -o")
     failed = arguments.failed or ROOT / "build/failed" / notebook.resolve().parent.name / notebook.name
     began = time.monotonic()
     ends_at(signal.SIGINT, signal.SIGTERM)

@@ -565,7 +565,7 @@ def with_claim(**changes):
 @pytest.mark.parametrize(
     "text, message",
     [
-        (LEDGER.replace("doc.spread", "doc.number"), "^doc.number: listed twice"),
+        (LEDGER.replace("doc.spread", "doc.number"), "^doc.number is listed twice"),
         (with_claim(judge="guess"), "^doc.x: judge must be one of"),
         (with_claim(printed=1.5), "^doc.x: printed must be a .quoted. string, got 1.5"),
         (with_claim(printed="about 1.5"), "^doc.x: printed must be a number"),
@@ -574,8 +574,8 @@ def with_claim(**changes):
         (with_claim(statement=""), "^doc.x: statement"),
         (with_claim(colour="red"), "^doc.x: .*colour"),
         (with_claim(id="other.x"), "^other.x: document must be one of .*, got 'other'"),
-        (with_claim(id="doc"), "^doc: an id must be document.where.what"),
-        (with_claim(id="doc.two words"), "^doc.two words: an id must be"),
+        (with_claim(id="doc"), "^doc: an id must have the form document.where.what"),
+        (with_claim(id="doc.two words"), "^doc.two words: an id must have the form"),
         (with_claim(judge="within"), "^doc.x: a spread must be given for the judge"),
         (with_claim(spread=0.1), "^doc.x: a spread must be given for the judge"),
         (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
@@ -594,7 +594,7 @@ def with_claim(**changes):
         (with_claim(readings={"a": "it", "b": "they"}, judge="proof"), "^doc.x: readings must be computed"),
         (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
-        ("documents: {}", "must contain 'documents' and 'claims', perhaps 'interpretations'"),
+        ("documents: {}", "must contain 'documents' and 'claims'; it may contain 'interpretations'"),
         (with_claim(id="later.x", readings="doc-pair"), "^later.x: readings must name interpretations of its document"),
         (with_claim(id="compendium.nowhere.x"), "^compendium.nowhere.x: document must be one of .*, got 'nowhere'"),
         (
@@ -605,8 +605,11 @@ def with_claim(**changes):
             with_claim(readings=["doc-pair", "b"]),
             "^doc.x: readings must name interpretations of its document .doc-pair., got 'b'",
         ),
-        (with_claim(apart="It is another."), "^doc.x: apart must be a string in quotes, and only beside readings"),
-        (with_claim(runs=3), "^doc.x: runs must be an integer of at least 2, beside a spread, got 3"),
+        (
+            with_claim(apart="It is another."),
+            "^doc.x: apart must be a .quoted. string, and be given only with readings",
+        ),
+        (with_claim(runs=3), "^doc.x: runs must be an integer of at least 2, and be given only with a spread, got 3"),
         (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer of at least 2"),
     ],
 )

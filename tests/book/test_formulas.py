@@ -47,7 +47,7 @@ def test_what_browsers_draw_badly_is_written_otherwise(tex, written):
 
 
 def test_a_length_after_a_lines_end_is_refused():
-    with pytest.raises(ValueError, match=r"tex must have no length after a line's end, got '.*2ex"):
+    with pytest.raises(ValueError, match=r"tex must not set a length after a line break, got '.*2ex"):
         mathml(r"\begin{cases} a \\[2ex] b \end{cases}")
 
 

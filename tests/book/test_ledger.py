@@ -100,13 +100,13 @@ def test_all_failures_are_named_at_once_and_nothing_is_written(house):
         gather(house)
     problems = str(caught.value).splitlines()
     for expected in (
-        "doc.removed: not in the ledger",
-        "doc.number: judged differently",
-        "doc.number: differs, but",
+        "doc.removed is judged in",
+        "doc.number: notebooks judge it differently",
+        "doc.number: its verdict is 'differs', but",
         "doc.data: notebooks/doc/01_a.ipynb judged '7'",
-        "doc.other: judged by no notebook",
-        "doc.theorem: judged by no notebook",
-        "later.sentence: judged by no notebook",
+        "doc.other: no notebook judges it",
+        "doc.theorem: no notebook judges it",
+        "later.sentence: no notebook judges it",
     ):
         assert any(line.startswith(expected) for line in problems), expected
     assert len(problems) == 7
@@ -126,7 +126,7 @@ def test_a_run_in_another_setting_does_not_count(house):
     )
     with pytest.raises(
         verdicts.LedgerError,
-        match=r"^doc.number: judged by no notebook "
+        match=r"^doc.number: no notebook judges it "
         r"\(only in another setting, by notebooks/doc/01_a.ipynb\)$",
     ):
         gather(house)
@@ -170,7 +170,7 @@ def test_the_command_line(house, capsys):
     gathering = ["gather", "--executed", str(house / "executed"), "--notebooks", str(house / "notebooks"), *at]
     paging = ["page", "--output", str(house / "scorecard.md"), *at]
     assert command.main(paging) == 1 and "run `gather` first" in capsys.readouterr().err
-    assert command.main(gathering) == 1 and "doc.number: judged by no notebook" in capsys.readouterr().err
+    assert command.main(gathering) == 1 and "doc.number: no notebook judges it" in capsys.readouterr().err
     write(house, "01_a.ipynb", records(GOOD))
     assert command.main(gathering) == 0
     assert capsys.readouterr().out == "5 claims: 5 reproduced\n"
@@ -449,8 +449,8 @@ def test_a_notebook_run_again_changes_its_own_rows_only(house, capsys):
 @pytest.mark.parametrize(
     "found, only, message",
     [
-        ({"doc.number": 0.5764}, "doc/01_a", "doc.other: judged by no notebook"),  # its own rows must all come back
-        ({"doc.number": 0.9}, "doc/02_b", "doc.number: differs, but"),
+        ({"doc.number": 0.5764}, "doc/01_a", "doc.other: no notebook judges it"),  # its own rows must all come back
+        ({"doc.number": 0.9}, "doc/02_b", "doc.number: its verdict is 'differs', but"),
     ],
 )
 def test_what_a_notebook_run_again_does_not_settle_leaves_the_file(house, capsys, found, only, message):
@@ -497,8 +497,8 @@ def test_a_new_claim_is_judged_alone_and_packed(house, capsys, folder):
 @pytest.mark.parametrize(
     ("value", "folder", "message"),
     [
-        (1.6, "papers", "doc.new: differs, but"),
-        (None, "papers", "doc.new: judged by no notebook"),
+        (1.6, "papers", "doc.new: its verdict is 'differs', but"),
+        (None, "papers", "doc.new: no notebook judges it"),
         (1.52, "executed", "To judge the claim on the real data"),
     ],
 )
@@ -590,7 +590,7 @@ def test_our_own_results_have_a_part_of_the_scorecard_and_are_not_counted(house)
     one = "{id: compendium.doc.theorem, item: Theorem A, statement: A bound., printed: it holds, judge: proof}"
     (house / "claims.yml").write_text(f"{LEDGER}- {one}\n", encoding="utf-8")
     write(house, "one.ipynb", records(GOOD))
-    with pytest.raises(verdicts.LedgerError, match="compendium.doc.theorem: judged by no notebook"):
+    with pytest.raises(verdicts.LedgerError, match="compendium.doc.theorem: no notebook judges it"):
         verdicts.gather(house / "executed", house / "notebooks", house / "out.json")
     write(house, "two.ipynb", records({"compendium.doc.theorem": True}))
     settled = verdicts.gather(house / "executed", house / "notebooks", house / "out.json")

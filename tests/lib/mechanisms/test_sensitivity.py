@@ -76,7 +76,7 @@ def test_the_witness_is_a_pair_of_neighbours_that_far_apart():
     ("low", lambda: sensitivity.of_sum(1, 1)),
     ("low", lambda: sensitivity.of_sum(-np.inf, 1)),
     ("high", lambda: sensitivity.of_mean(0, np.nan, 3, neighbours="bounded")),
-    ("n must be given", lambda: sensitivity.of_mean(0, 1, neighbours="bounded")),
+    ("n must be an integer", lambda: sensitivity.of_mean(0, 1, neighbours="bounded")),
     ("n must be", lambda: sensitivity.of_mean(0, 1, 0, neighbours="bounded")),
     ("n must be", lambda: sensitivity.of_mean(0, 1, 2.5, neighbours="unbounded")),
     ("domain", lambda: brute_force(sum, [1], 2, neighbours="bounded")),

@@ -311,7 +311,7 @@ def test_private_data_teach_what_the_real_ones_do():
         ({"features": [0.5] * 4}, "features must be a table"),
         ({"labels": [0, 1, 2, 0]}, r"labels must be in \[0, 1\], got 2"),
         ({"labels": [0, 1, 0.5, 0]}, "labels must be an integer"),
-        ({"labels": [0, 1]}, "labels must be one for each of 4 records"),
+        ({"labels": [0, 1]}, "labels must have shape .4,., one for each record"),
         ({"epsilon": 0}, r"epsilon must be in \(0, inf\), got 0"),
         ({"epsilon": np.nan}, r"epsilon must be in \(0, inf\), got nan"),
         ({"rng": None}, "rng must be a numpy.random.Generator"),

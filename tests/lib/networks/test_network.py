@@ -240,7 +240,7 @@ def attempt(**changed):
         ({"labels": np.full(60, -1)}, r"labels must be in \[0, 1\], got -1"),
         ({"labels": np.full(60, 0.5)}, r"labels must be an integer in \[0, 1\], got 0.5"),
         ({"labels": np.full(60, np.nan)}, r"labels must be in \[0, 1\], got nan"),
-        ({"labels": np.zeros(59)}, "labels must be one for each of 60 records"),
+        ({"labels": np.zeros(59)}, "labels must have shape .60,., one for each record"),
         ({"epochs": 0}, r"epochs must be in \[1, inf\), got 0"),
         ({"epochs": 1.5}, r"epochs must be an integer in \[1, inf\), got 1.5"),
         ({"batch": 0}, r"batch must be in \[1, 60\], got 0"),
@@ -273,8 +273,11 @@ def test_bad_training_is_refused(changed, message):
         (lambda: start((3, 0, 2)), r"widths must be in \[1, inf\), got 0"),
         (lambda: start(scheme="zeros"), r"scheme must be one of 'he', 'glorot', got 'zeros'"),
         (lambda: start(dtype="int"), r"dtype must be one of 'float32', 'float64', got 'int'"),
-        (lambda: Network.of([np.zeros((2, 3)), np.zeros((4, 2))], [np.zeros(3), np.zeros(2)]), "must fit one another"),
-        (lambda: Network.of([np.zeros((2, 3))], [np.zeros(2)]), "must fit one another"),
+        (
+            lambda: Network.of([np.zeros((2, 3)), np.zeros((4, 2))], [np.zeros(3), np.zeros(2)]),
+            "must have matching shapes",
+        ),
+        (lambda: Network.of([np.zeros((2, 3))], [np.zeros(2)]), "must have matching shapes"),
         (lambda: start().predict(np.zeros(3)), r"features must have shape \(1 or more, 3\), got \(3,\)"),
     ],
 )

@@ -267,7 +267,7 @@ def test_long_rows_are_scaled_down_to_the_bound():
         ({"features": [[np.nan]] * 2}, r"features must be in \[-1e100, 1e100\], got nan"),
         ({"features": np.zeros((0, 1)), "labels": []}, "features must be a table"),
         ({"labels": [0, 2]}, r"labels must be in \[0, 1\], got 2"),
-        ({"labels": [0]}, "labels must be one for each of 2 records"),
+        ({"labels": [0]}, "labels must have shape .2,., one for each record"),
         ({"epsilon": 0}, r"epsilon must be in \(0, inf\), got 0"),
         ({"epsilon": np.nan}, r"epsilon must be in \(0, inf\), got nan"),
         ({"method": "input"}, "method must be one of 'output', 'objective', 'none', got 'input'"),

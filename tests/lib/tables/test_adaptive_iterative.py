@@ -94,7 +94,9 @@ def test_no_more_is_measured_than_is_left():
     schedule = Schedule(2.0, 4, 0.9)
     schedule.measure(0.7)
     for share in (0.3, 0.3 * (1 + 1e-9), 0.31):
-        with pytest.raises(ValueError, match=r"share must be below 0\.29999\d*, what is left of the budget, got 0\.3"):
+        with pytest.raises(
+            ValueError, match=r"share must be below 0\.29999\d*, the part of the budget that is left, got 0\.3"
+        ):
             schedule.measure(share)
     assert schedule.used == pytest.approx(1.4)
     schedule.measure(0.3 * (1 - 1e-9))

@@ -123,7 +123,7 @@ def test_an_exact_schedule_keeps_something_for_a_round():
     """The amount asked for is the whole budget, to the last digit."""
     schedule = ExactSchedule(Fraction(1, 2), Fraction(4), Fraction(9, 10))
     assert schedule.multiplier_of(Fraction(1)) == 1
-    with pytest.raises(ValueError, match="share must be below 1.0, what is left of the budget, got 1.0"):
+    with pytest.raises(ValueError, match="share must be below 1.0, the part of the budget that is left, got 1.0"):
         schedule.measure(Fraction(1))
     assert schedule.used == 0
 
