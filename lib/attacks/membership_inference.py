@@ -61,7 +61,7 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
         found = f"{number.min()} to {number.max()}"
         raise ValueError(
             "used must be such that each record has a model trained without it, and some record two or more, got "
-            f"{found}"
+            f"{found} such models"
         )
     mean = np.where(without, shadows, 0).sum(axis=0) / number
     squares = np.where(without, (shadows - mean) ** 2, 0).sum()
