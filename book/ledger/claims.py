@@ -256,7 +256,9 @@ def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
     names = [readings] if isinstance(readings, str) else readings
     if not isinstance(names, list):
         if not isinstance(readings, dict):
-            raise ValueError(f"{id}: readings must be two or more names, or name interpretations, got {readings!r}")
+            raise ValueError(
+                f"{id}: readings must map two or more names to what they mean, or name interpretations, got {readings!r}"
+            )
         return [readings]
     mine = [name for name in sets if name.startswith(f"{id.split('.')[0]}-")]
     if unknown := [name for name in names if name not in mine]:

@@ -179,7 +179,7 @@ def test_the_mean_of_runs_has_their_standard_error():
     "id, error", [("doc.number", 0.1), ("doc.spread", math.inf), ("doc.spread", -0.1), ("doc.spread", math.nan)]
 )
 def test_a_mean_with_its_error_is_for_a_printed_spread(ledger, id, error):
-    with pytest.raises(ValueError, match="value may be a mean with a finite error"):
+    with pytest.raises(ValueError, match="value may be a mean, with a finite error, only"):
         claims.check(id, evidence.Mean(0.576, error))
 
 
@@ -574,8 +574,8 @@ def with_claim(**changes):
         (with_claim(statement=""), "^doc.x: statement"),
         (with_claim(colour="red"), "^doc.x: .*colour"),
         (with_claim(id="other.x"), "^other.x: document must be one of .*, got 'other'"),
-        (with_claim(id="doc"), "^doc: an id must have the form document.where.what"),
-        (with_claim(id="doc.two words"), "^doc.two words: an id must have the form"),
+        (with_claim(id="doc"), "^doc: id must have the form document.where.what"),
+        (with_claim(id="doc.two words"), "^doc.two words: id must have the form"),
         (with_claim(judge="within"), "^doc.x: a spread must be given for the judge"),
         (with_claim(spread=0.1), "^doc.x: a spread must be given for the judge"),
         (with_claim(judge="within", spread=0), "^doc.x: spread must be in"),
@@ -586,13 +586,16 @@ def with_claim(**changes):
         ),
         (with_claim(rule="It is so.", judge="proof"), "^doc.x: a rule must be written .* the rule of proof is derived"),
         (with_claim(rule=5, judge="statement"), "^doc.x: rule must be a .quoted. string, got 5"),
-        (with_claim(readings=5), "^doc.x: readings must be two or more names, or name interpretations, got 5"),
-        (with_claim(readings={"a": "it"}), "^doc.x: readings must be two or more names"),
-        (with_claim(readings={"a": "it", "b": ""}), "^doc.x: readings must be two or more names"),
+        (with_claim(readings=5), "^doc.x: readings must map .*, or name interpretations, got 5"),
+        (with_claim(readings={"a": "it"}), "^doc.x: readings must map two or more names"),
+        (with_claim(readings={"a": "it", "b": ""}), "^doc.x: readings must map two or more names"),
         (with_claim(readings={"a": "it", "b": "they"}, own="c"), "^doc.x: own must name one of .* .a, b., got 'c'"),
         (with_claim(own="c"), "^doc.x: own must name"),
-        (with_claim(readings={"a": "it", "b": "they"}, judge="proof"), "^doc.x: readings must be computed"),
-        (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta is text"),
+        (
+            with_claim(readings={"a": "it", "b": "they"}, judge="proof"),
+            "^doc.x: readings must not be given for the judge",
+        ),
+        (with_claim(setting={"delta": "1e-5"}), "^doc.x: setting delta must be a number, got the text"),
         (LEDGER.replace(", year: 2021, venue: A journal", ", year: 2021"), "^document later: .*venue"),
         ("documents: {}", "must contain 'documents' and 'claims'; it may contain 'interpretations'"),
         (with_claim(id="later.x", readings="doc-pair"), "^later.x: readings must name interpretations of its document"),
