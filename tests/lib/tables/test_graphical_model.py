@@ -48,6 +48,25 @@ def test_log_partition_and_every_marginal_equal_those_of_the_full_joint():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("seed", range(3))
+def test_the_counts_of_many_pairs_are_those_of_each(seed):
+    """With attributes in no clique and in other components, a value that cannot occur, and all pairs or few."""
+    rng, domain = (
+        np.random.default_rng(seed),
+        Domain({f"a{v}": size for v, size in enumerate((2, 3, 2, 4, 2, 3, 2, 5))}),
+    )
+    cliques = [("a0", "a1"), ("a1", "a2"), ("a2", "a3", "a4"), ("a6", "a7")]
+    potentials = {names: rng.normal(0, 2, domain.shape(names)) for names in cliques}
+    potentials["a0", "a1"][:, 1] = -np.inf
+    model, pairs = GraphicalModel(domain, potentials, 70.0), list(itertools.combinations(range(8), 2))
+    wanted = {pair: model.counts(pair) for pair in pairs}
+    for some in (pairs, pairs[::5], []):
+        found = dict(model.counts_of_pairs(some))
+        assert set(found) == set(some)
+        assert all(np.allclose(found[pair], wanted[pair], rtol=1e-9, atol=1e-12) for pair in some)
+        assert all(np.array_equal(model.counts(pair), wanted[pair]) for pair in pairs[:5])
+
+
 def test_an_oracle_forgets_what_it_found_at_other_potentials():
     for domain, potentials, model, rng in models(1):
         for names in subsets(domain):
