@@ -18,6 +18,7 @@ from .reconciliation import Reconciliation
 from .residual_queries import Effect, centred
 
 _CLEAR = 0.8  # deviations of the noise, nearly its mean absolute value, that a cell must exceed to stand out
+_MEAN, _SPREAD = 0.240, 0.417  # of max(|z| - _CLEAR, 0) for a standard Gaussian z
 _FEWEST_SIGNAL = 0.05  # least signal, in units of the deviation that noise alone gives to its estimate
 _REFUSED = 100  # pairs in a row that have no room in the junction tree, after which no more are tried
 _FITTINGS = 20  # of a target's margins to the model's
@@ -74,14 +75,16 @@ class Answers(Reconciliation):
     def standing_out(self, limit: int) -> list[Effect]:
         """Return cliques for a model of at most `limit` cells: every attribute with an answer, then pairs.
 
-        Pairs come in the order of their distance from independence, summed over their cells after subtracting what
-        noise explains.
+        Pairs come in the order of their distance from independence, as it exceeds the noise in each cell, summed over
+        their cells, less the mean and the standard deviation of this sum under noise alone. Pairs below 0 are left out.
         """
         singles = sorted(effect for effect in self._effects if len(effect) == 1)
         scores = {}
         for pair in self.pairs():
             apart, precision = self.apart(pair, self.even(pair))
-            scores[pair] = float(np.maximum(np.abs(apart) - _CLEAR * precision**-0.5, 0).sum())
+            noise = math.sqrt(math.prod(1 - 1 / n for n in apart.shape) / precision)
+            clear = float(np.maximum(np.abs(apart) - _CLEAR * noise, 0).sum())
+            scores[pair] = clear - noise * (_MEAN * apart.size + _SPREAD * math.sqrt(apart.size))
         chosen, sizes = list[Effect](), tuple(self._sizes)
         alone = {(v,) for v in range(len(sizes))}
         growth, refused = None, 0
@@ -113,15 +116,14 @@ def targets(
     that the targets of different pairs agree about single attributes.
     """
     found = {}
-    for pair in pairs:
-        counts = model.counts(pair)
+    for pair, counts in model.counts_of_pairs(pairs):
         if pair not in inside and answers.precision(pair):
             apart, precision = answers.apart(pair, counts)
             strength = precision * float((apart**2).sum()) / math.prod(n - 1 for n in counts.shape)
             if strength > 1:
                 counts = _fitted(simplex_projection(counts + (1 - 1 / strength) * apart, model.total), counts)
         found[pair] = counts
-    return found
+    return dict(sorted(found.items()))
 
 
 def simplex_projection(table: NDArray[np.float64], total: float) -> NDArray[np.float64]:

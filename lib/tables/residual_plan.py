@@ -3,8 +3,8 @@
 The objective is the expected squared error of the marginals that matter. A pair r with the weight w_r consists of the
 residuals of its subsets, each spread over the cells of r. Let the residual of e have a squared error of t per degree of
 freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then this residual contributes w_r t dof_e / (cells of r
-outside e). The sum over all r, plus `SINGLES` times the same quantity for each single attribute, is t times the stake
-s_e.
+outside e). Each attribute alone counts as a set as well, with `SINGLES` times the weights of all sets that contain it.
+The sum over all sets is t times the stake s_e. Single attributes together have at most half of all budget (`shared`).
 
 Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
 without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
@@ -36,7 +36,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks, in_order
 from .residual_queries import Effect, squared_length, squared_mu
 
-SINGLES = 12.0  # stake of an attribute by itself, in units of the mean weight of its pairs
+SINGLES = 1.75  # stake of an attribute by itself, in units of the weights of all its pairs together
+MOST_SINGLES = 0.5  # of all budget, for single attributes
 _STEPS = 40  # of the search for w
 
 
@@ -45,8 +46,7 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
 
     sizes : the number of values of each attribute, integers in [1, 1e15]
     weights : mapping from sets of one or two attributes (sorted positions) to weights in [1e-100, 1e100]
-    singles : [0, 1e100], the weight of each single attribute, as a multiple of the mean weight of the sets that contain
-        it
+    singles : [0, 1e100], the weight of each single attribute, as a multiple of the weights of all sets that contain it
     """
     sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
     singles = checks.number("singles", singles, "[0, 1e100]")
@@ -62,7 +62,7 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
         for v in clique:
             holding.setdefault(v, []).append(weight)
     terms = list(wanted.items())
-    terms += [((v,), singles * in_order.total(each) / len(each)) for v, each in sorted(holding.items())]
+    terms += [((v,), singles * in_order.total(each)) for v, each in sorted(holding.items())]
     found: dict[Effect, float] = {}
     for clique, weight in terms:
         for effect in subsets_with_empty(clique):
@@ -137,6 +137,29 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
         factor *= budget / cost * (1 - 2**-50)
 
 
+def shared(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals: Mapping[Effect, float],
+           known: Mapping[Effect, float], budget: float, neighbours: str, spent: float) -> dict[Effect, float]:  # fmt: skip
+    """Return `added`, unless single attributes would then have more than `MOST_SINGLES` of all budget. Single attributes
+    and pairs then get fixed parts of `budget`, each divided by `added`. The limit does not apply to bounded neighbours,
+    because precision of single attributes costs nothing there as long as pairs have more.
+
+    spent : mu^2 of all stages before, [0, 1e100]; the other parameters are those of `added`
+    """
+    found = added(stakes, sizes, inverse_signals, known, budget, neighbours)
+    lengths = {effect: float(squared_length(effect, sizes)) for effect in stakes if len(effect) == 1}
+    already, more = (
+        in_order.total(length * of.get(effect, 0.0) for effect, length in lengths.items()) for of in (known, found)
+    )
+    allowed = max(MOST_SINGLES * (spent + budget) - already, 1e-3 * budget)
+    pairs = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
+    if more <= allowed or not pairs or neighbours == "bounded":
+        return found
+    others = {effect: stake for effect, stake in stakes.items() if len(effect) < 2}
+    return added(others, sizes, inverse_signals, known, allowed, neighbours) | added(
+        pairs, sizes, inverse_signals, known, budget - allowed, neighbours
+    )
+
+
 def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
     """Return precisions to add at the prices of bounded neighbours: w_v rises while p_v is short of sum_u p_uv / n_u."""
     part = 1 / np.array(sizes, dtype=float)
@@ -171,3 +194,16 @@ def first_signal(records: float, cells: int) -> float:
     records : [1, inf), the noisy number of records; cells : [1, 1e100], the pair's number of cells
     """
     return (checks.number("cells", cells, "[1, 1e100]") / checks.number("records", records, "[1, inf)")) ** 2
+
+
+def inverse_signal(norm: float, sigma: float, degrees: int) -> float:
+    """Return an estimate of 1 / tau^2 of a pair from the `norm` of its residual with noise of deviation `sigma`.
+
+    norm : (-1e150, 1e150); sigma : (0, 1e150]; degrees : [1, 1e15], the pair's degrees of freedom
+
+    A pair whose norm is lost in the noise may be as far from independence as the noise, so that tau^2 is at least 0.4
+    sigma^2 / degrees.
+    """
+    norm, sigma = checks.number("norm", norm, "(-1e150, 1e150)"), checks.number("sigma", sigma, "(0, 1e150]")
+    degrees = checks.whole("degrees", degrees, "[1, 1e15]")
+    return degrees / max(max(norm, 0.0) ** 2 - 0.5 * sigma**2, 0.4 * sigma**2)

@@ -54,6 +54,19 @@ s_e^2 >= n_e^2 / p_e, rounded to integers (`mechanisms.rounded_noise`). It is mu
 For an integer z, z + round(s g) is round(z + s g). The noisy Z_e are therefore post-processing of Z_e with normal noise,
 whose mu^2 is the left side of (4). Centring and division by n_e are post-processing as well.
 
+Norms (`norm_answer`, `exact_norm`). A stage may answer |R_e - m_e| instead of the residual R_e, where m_e is any array that
+does not depend on the records, or depends on earlier noisy answers only. By the triangle inequality, neighbours change this
+number by at most |z_e|. Numbers with independent Gaussian noise of variance 1/p_e are therefore mu-GDP with the mu above.
+
+The exact form, for an integer array M_e, a unit 1/U and the integer square root, is
+
+    W_e = floor(U |Z_e - M_e|),    with noise of s_e >= (U + 1) n_e / sqrt(p_e), rounded to integers.       (5)
+
+Let W and W' be the numbers of neighbours. If D_e = 0, they are equal. Otherwise |D_e| >= 1, because D_e contains integers. The
+numbers before rounding down differ by at most U |D_e|, so that |W - W'| < U |D_e| + 1 <= (U + 1) |D_e|. Hence
+(W - W')^2 / s_e^2 <= p_e |D_e|^2 / n_e^2 = p_e |z_e|^2 for every e, and the stage is mu-GDP with the mu above, for either kind
+of neighbours. Division by U n_e is post-processing.
+
 With discrete Gaussian noise of parameter s_e instead, the stage would be rho-zCDP for rho = mu^2 / 2 (Canonne, Kamath, Steinke
 2020, Theorem 14), which takes about 5 % more noise at (epsilon, delta) = (1, 1e-9) and gives no mu.
 
@@ -79,6 +92,8 @@ from ..numerics import checks
 from ..numerics.elementwise import rounded_up, total_up
 from .private_draws import ExactDraws
 
+_UNIT = 2**20  # U of (5), which adds a millionth to the noise
+_LARGEST = 2**61  # of an entry of M_e
 _BITS = 13  # of a scale of exact noise, so that draws of scales below 2^13 are fast because 64-bit integers suffice
 
 Effect = tuple[int, ...]  # sorted positions of at most two attributes
@@ -228,10 +243,48 @@ def exact_answer(
     The noise of the `integer_form` has the standard deviation n_e sigma, with n_e the number of cells. Only the noisy
     integers are divided.
     """
-    if not isinstance(draws, RoundedDraws):
-        raise ValueError(f"draws must be a RoundedDraws, got {type(draws).__name__}")
     whole = integer_form(counts)
     cells = math.prod(whole.shape)
-    scale = root_up(cells**2 / Fraction(checks.number("precision", precision, "[1e-150, 1e150]")), _BITS)
+    scale = _scale(cells, precision, draws)
     noisy, _ = draws.noisy(whole, scale)
     return centred(np.asarray(noisy, dtype=float) / cells), scale / cells
+
+
+def _scale(change, precision, draws) -> Fraction:
+    """Return `change` / sqrt(`precision`), rounded up, for the noise of `draws`."""
+    if not isinstance(draws, RoundedDraws):
+        raise ValueError(f"draws must be a RoundedDraws, got {type(draws).__name__}")
+    return root_up(change**2 / Fraction(checks.number("precision", precision, "[1e-150, 1e150]")), _BITS)
+
+
+def norm_answer(
+    counts: ArrayLike, expected: ArrayLike, sigma: float, *, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the norm of the residual of `counts` less that of `expected` with noise as in `answer`: an array without axes.
+
+    counts, expected : arrays of the same shape, [-1e150, 1e150]; `expected` must not depend on the records otherwise than
+        by noisy answers
+    sigma : (0, 1e150]; the cost is that of `answer` with the same sigma
+    """
+    apart = centred(np.subtract(counts, expected))
+    return answer(np.sqrt((apart**2).sum()), sigma, rng=rng)
+
+
+def exact_norm(
+    counts: NDArray[np.integer], expected: ArrayLike, precision: float, draws: RoundedDraws
+) -> tuple[NDArray[np.float64], Fraction]:
+    """Return `norm_answer` of integer `counts` with exact noise, and the noise's standard deviation.
+
+    counts, precision, draws : as for `exact_answer`; expected : as for `norm_answer`, [-1e150, 1e150]
+
+    The residual of `expected` is rounded to multiples of 1 / n_e, with n_e the number of cells. The norm is an integer,
+    rounded down, until its noise is added; (5) gives it and its cost. The second value is a Fraction of at least
+    1/sqrt(precision) and slightly above.
+    """
+    whole = integer_form(counts)
+    cells = math.prod(whole.shape)
+    public = np.rint(np.clip(cells * centred(expected), -_LARGEST, _LARGEST)).astype(np.int64)
+    squares = sum(entry**2 for row in np.atleast_2d(whole - public) for entry in row.tolist())  # in Python's integers
+    scale = _scale((_UNIT + 1) * cells, precision, draws)
+    noisy, _ = draws.noisy(np.array(math.isqrt(_UNIT**2 * squares), dtype=object), scale)
+    return np.asarray(int(noisy) / (_UNIT * cells)), scale / (_UNIT * cells)

@@ -1,23 +1,28 @@
-"""Staged residuals: synthetic records from residual queries in two stages, without an exponential mechanism.
+"""Staged residuals: synthetic records from residual queries in few stages, without an exponential mechanism.
 
 1. One per cent of the budget goes to the number of records, unless that number is public.
-2. Two stages, with 40 and 60 % of the rest, ask for residuals of single attributes and pairs (`residual_queries`). Each
-   stage divides its budget among these residuals by reverse water-filling (`residual_plan`). The first stage expects
-   each cell of a pair to be off by the mean count of a cell. The second stage learns from the first how far each pair
-   stands out: from independence if the first model has room for the pair, and otherwise from that model.
-3. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
+2. A tenth of the rest goes to the residuals of single attributes (`residual_queries`). They predict the counts of each
+   pair under independence.
+3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the norm of its
+   residual less the predicted one. A pair of few cells costs little to measure, so that its norm is not asked for.
+4. Two stages, with 40 and 60 % of what is left, ask for residuals of single attributes and pairs. Each divides its
+   budget among them by reverse water-filling (`residual_plan`), with at most half of all budget for single attributes.
+   The first stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be
+   off by the mean count of a cell. The second stage learns from the first how far each pair stands out: from
+   independence if the first model has room for the pair, and otherwise from that model.
+5. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
    (`residual_answers`, `last_fit`).
-4. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
-5. Records are drawn from the model, and then moved towards all targets (`record_moving`).
+6. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
+7. Records are drawn from the model, and then moved towards all targets (`record_moving`).
 
 Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed before the run (`residual_queries`), though
 what a stage asks for depends on earlier answers. Together they are mu-GDP with mu^2 the sum of the squares (Dong, Roth,
 Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that is (epsilon, delta)-DP (Balle and Wang
-2018). Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this
-mu, so the accounting loses nothing but rounding. For bounded neighbours the mu of a stage is the bound in
+2018). Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this mu in
+all stages but that of the norms, whose mu is a bound. For bounded neighbours the mu of each stage is the bound in
 `residual_queries`.
 
-Without a generator the run is exact. Its noise is the rounded Gaussian on integer multiples of the residuals, and the mu for
+Without a generator the run is exact. Its noise is the rounded Gaussian on integer multiples of the residuals and of their norms, and the mu for
 (epsilon, delta) is certified (`accounting.certified_gaussian`), so that the guarantee holds for the program, with the same
 accounting. Until the noise is added, only integers depend on the records. Plans, scales and costs depend on noisy answers
 only, and their rounding never understates a cost.
@@ -44,15 +49,19 @@ from ..numerics import checks
 from . import last_fit, residual_plan
 from .counting import Counted, Counts, Workload, requested
 from .graphical_model import GraphicalModel
-from .record_moving import moved
+from .record_moving import SWEEPS, moved
 from .residual_answers import Answers, targets
-from .residual_queries import Effect, RoundedDraws, answer, exact_answer, sigma_for, squared_mu
+from .residual_queries import Effect, RoundedDraws, answer, exact_answer, exact_norm, norm_answer, sigma_for, squared_mu
 from .table import Domain, Table
 
 TOTAL = Fraction(1, 100)  # of mu^2, for the number of records
-STAGES = (Fraction(2, 5), Fraction(3, 5))  # of the rest
+FIRST = Fraction(1, 10)  # of the rest, for single attributes
+NORMS = Fraction(1, 20)  # of the rest, for the norms of all pairs if all are large
+LARGE = 16  # degrees of freedom of a pair whose norm is asked for
+STAGES = (Fraction(2, 5), Fraction(3, 5))  # of what is then left
 MAX_CELLS = 300_000
 _EARLY_CELLS = 50_000  # of the models between stages
+_VISITS = 1200  # of all attributes together, when records are moved
 _MOST_MEASURED = 2**24  # cells of all pairs that may be measured
 
 
@@ -62,13 +71,16 @@ class Stage:
 
     sigmas : for each set of attributes asked for, the standard deviation of the noise in a cell before centring
         (in an exact run a Fraction)
-    answers : for each of them, the noisy residual, an array with an axis for each attribute
+    answers : for each of them, the noisy residual, an array with an axis for each attribute, or the noisy norm
     squared_mu : mu^2 of the stage, rounded up
+    norms : whether each answer is a norm, an array without axes: how far the residual is from independence, by the answers
+        before it
     """
 
     sigmas: dict[tuple[str, ...], float | Fraction]
     answers: dict[tuple[str, ...], np.ndarray]
     squared_mu: float
+    norms: bool = False
 
 
 @dataclass(frozen=True)
@@ -77,7 +89,9 @@ class StagedResult:
 
     synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
     targets : the counts of pairs that the records were moved towards, for as many records as the model has
-    stages : the number of records first, unless it is public; total : the public number of records, else None
+    stages : the number of records first, unless it is public; then single attributes, norms if there are large pairs, and two
+        stages of residuals
+    total : the public number of records, else None
     mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent. In an exact run
         both are Fractions
     """
@@ -118,7 +132,7 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     >>> table = Table(rng.integers(0, 2, (1000, 3)), Domain({"a": 2, "b": 2, "c": 2}))
     >>> result = staged_residuals(table, epsilon=1.0, delta=1e-6, rng=rng)
     >>> print(result.synthetic.domain.attributes, len(result.stages), result.mu_used <= result.mu)
-    ('a', 'b', 'c') 3 True
+    ('a', 'b', 'c') 4 True
     """
     epsilon, delta = checks.number("epsilon", epsilon, "[1e-6, 1e6]"), checks.number("delta", delta, "[1e-300, 1)")
     if rng is not None:
@@ -146,6 +160,8 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     if total is None:
         run.ask({(): _below(budget * TOTAL)})
         budget *= 1 - TOTAL
+    run.first(_below(budget * FIRST))
+    budget = (1 - FIRST) * budget - run.norms(budget * NORMS)
     for number, share in enumerate(STAGES):
         run.stage(_below(budget * share))
         model, inside = run.fit(max_cells if number == len(STAGES) - 1 else min(max_cells, _EARLY_CELLS))
@@ -158,7 +174,11 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         scale = len(synthetic) / model.total
         weights = {names[pair]: run.weights[pair] for pair in aims}
         synthetic = moved(
-            synthetic, {names[pair]: scale * counts for pair, counts in aims.items()}, weights=weights, rng=later
+            synthetic,
+            {names[pair]: scale * counts for pair, counts in aims.items()},
+            weights=weights,
+            sweeps=min(SWEEPS, max(_VISITS // len(table.domain), 1)),
+            rng=later,
         )
     spent = Fraction(0)
     for each in run.stages:
@@ -216,35 +236,66 @@ class _Run:
     def _named(self, effect) -> tuple[str, ...]:
         return tuple(self.domain.attributes[v] for v in effect)
 
+    def first(self, budget) -> None:
+        """Ask for single attributes with mu^2 = `budget`."""
+        stakes = {effect: stake for effect, stake in self.stakes.items() if len(effect) == 1}
+        if stakes:
+            self.ask(residual_plan.added(stakes, self.domain.sizes, {}, {}, budget, self.neighbours))
+
+    def norms(self, budget) -> Fraction:
+        """Ask how far large pairs are from independence, and return the budget: the large pairs' part of `budget`."""
+        sizes, pairs = self.domain.sizes, [effect for effect in self.stakes if len(effect) == 2]
+        degrees = {pair: math.prod(sizes[v] - 1 for v in pair) for pair in pairs}
+        large = [pair for pair in pairs if degrees[pair] >= LARGE]
+        if not large:
+            return Fraction(0)
+        spent = _below(budget * Fraction(len(large), len(pairs)))
+        precisions = residual_plan.added(dict.fromkeys(large, 1.0), sizes, {}, {}, spent, self.neighbours)
+        answers = self.ask(precisions, norms=True)
+        for pair, (value, sigma) in answers.items():
+            self.signals[pair] = residual_plan.inverse_signal(float(value), float(sigma), degrees[pair])
+        return Fraction(spent)
+
     def stage(self, budget) -> None:
         """Plan and run a stage of mu^2 = `budget`. Single attributes and the total have no signal to stand out from."""
         first = {e: residual_plan.first_signal(self.answers.total, self._cells(e)) for e in self.stakes if len(e) == 2}
         known = {effect: self.answers.precision(effect) for effect in self.stakes}
+        spent = math.fsum(stage.squared_mu for stage in self.stages)
         if self.stakes:
             sizes = self.domain.sizes
-            self.ask(residual_plan.added(self.stakes, sizes, first | self.signals, known, budget, self.neighbours))
+            self.ask(
+                residual_plan.shared(self.stakes, sizes, first | self.signals, known, budget, self.neighbours, spent)
+            )
 
-    def ask(self, precisions) -> None:
-        """Answer residuals with noise of the variances 1/`precisions` or slightly more."""
-        sigmas: dict[Effect, float | Fraction] = {}
-        found = {}
-        for effect, precision in precisions.items():
-            counts = self.counts(self._named(effect))
-            if self.draws is None:
-                sigma = sigma_for(precision)
-                found[effect], sigmas[effect] = answer(counts, sigma, rng=self.rng), sigma
-            else:
-                found[effect], sigmas[effect] = exact_answer(counts, precision, self.draws)
-            self.answers.record(effect, found[effect], float(sigmas[effect]) ** -2)
+    def ask(self, precisions, *, norms=False) -> dict[Effect, tuple]:
+        """Answer residuals, or their norms, with noise of the variances 1/`precisions` or slightly more.
+
+        Return each answer with the standard deviation of its noise.
+        """
+        found = {effect: self._noisy(effect, precision, norms) for effect, precision in precisions.items()}
+        for effect, (values, sigma) in found.items():
+            if not norms:
+                self.answers.record(effect, values, float(sigma) ** -2)
+        values, sigmas = ({self._named(effect): each[k] for effect, each in found.items()} for k in (0, 1))
         cost = squared_mu(precisions, self.domain.sizes, self.neighbours)
-        names = {effect: self._named(effect) for effect in sigmas}
-        named = {names[effect]: sigma for effect, sigma in sigmas.items()}
-        self.stages.append(Stage(named, {names[effect]: values for effect, values in found.items()}, cost))
+        self.stages.append(Stage(sigmas, values, cost, norms))
+        return found
+
+    def _noisy(self, effect, precision, norms) -> tuple:
+        """Return the noisy residual of `effect`, or its norm around independence, and the noise's standard deviation."""
+        counts = self.counts(self._named(effect))
+        expected = (self.answers.even(effect),) if norms else ()
+        if self.draws is None:
+            sigma = sigma_for(precision)
+            return (norm_answer if norms else answer)(counts, *expected, sigma, rng=self.rng), sigma
+        return (exact_norm if norms else exact_answer)(counts, *expected, precision, self.draws)
 
     def look(self, model, inside) -> None:
         """Learn the signals of pairs for the next stage."""
-        for pair in self.answers.pairs():
-            expected = self.answers.even(pair) if pair in inside else model.counts(pair)
+        pairs = self.answers.pairs()
+        for pair in inside.intersection(pairs):
+            self.signals[pair] = 1 / self.answers.signal(pair, self.answers.even(pair))
+        for pair, expected in model.counts_of_pairs(pair for pair in pairs if pair not in inside):
             self.signals[pair] = 1 / self.answers.signal(pair, expected)
 
     def fit(self, limit):

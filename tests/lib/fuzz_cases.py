@@ -78,6 +78,7 @@ EXEMPT = {
     "in_order.total": INNER,
     "encodings.": "the columns of two data sets, read from files",
     "graphical_model.GraphicalModel.counts": "`marginal` for positions that were checked",
+    "graphical_model.GraphicalModel.counts_of_pairs": "`marginal` for positions that were checked",
     "hadamard_response.HadamardResponse.probabilities": INNER,
     "hadamard_response.odd": INNER,
     "hadamard_response.walsh_hadamard": INNER,
@@ -115,6 +116,7 @@ EXEMPT = {
     "reconciliation.": INNER,
     "residual_answers.": "noisy residuals that `staged_residuals` has made",
     "residual_plan.added": "precisions that `staged_residuals` has made",
+    "residual_plan.shared": "precisions that `staged_residuals` has made",
     "residual_plan.subsets_with_empty": INNER,
     "residual_queries.rebuilt": INNER,
     "residual_queries.squared_length": INNER,
@@ -694,6 +696,7 @@ def models():
         budget=2.0,
     )
     yield call("residual_plan.first_signal", records=100.0, cells=6)
+    yield call("residual_plan.inverse_signal", norm=10.0, sigma=2.0, degrees=6)
     yield call("residual_stages.pair_weights", domain=domain, workload=2)
     yield call("residual_stages.staged_residuals", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, neighbours="unbounded", total=4, records=5,
                max_cells=100, spare=("records", "total", "epsilon"))  # fmt: skip

@@ -20,7 +20,7 @@ def test_stakes_are_the_squared_error_of_the_marginals():
     assert list(found) == [(), (0,), (1,), (3,), (0, 1), (0, 3), (1, 3)]
     weights = dict(PAIRS)
     for v in range(4):
-        weights[v,] = 3.0 * np.mean([w for pair, w in PAIRS.items() if v in pair])
+        weights[v,] = 3.0 * np.sum([w for pair, w in PAIRS.items() if v in pair])
     for effect, stake in found.items():
         shape, error = [SIZES[v] for v in effect], 0.0
         for cell in np.ndindex(*shape):
@@ -50,7 +50,7 @@ def test_water_filling_is_as_good_as_scipy_finds(seed):
     assert np.abs(found - best.x).max() < 1e-3
 
 
-@pytest.mark.parametrize("seed, singles", list(itertools.product(range(2), (0.0, 12.0))))
+@pytest.mark.parametrize("seed, singles", list(itertools.product(range(2), (0.0, 6.0))))
 def test_a_stage_for_bounded_neighbours_is_nearly_as_good_as_scipy_finds(seed, singles):
     """The bound on the cost becomes linear with a variable for each attribute that is short."""
     rng = np.random.default_rng(seed)
@@ -94,6 +94,25 @@ def test_a_stage_spends_its_budget_and_no_more(neighbours, budget):
     found = plan.added(stakes, SIZES, signals, {(0,): 0.2}, budget, neighbours)
     assert budget * (1 - 1e-9) <= squared_mu(found, SIZES, neighbours) <= budget
     assert ((0, 3) in found) == (budget > 1e5)  # a residual below the water gets nothing
+
+
+def test_single_attributes_have_at_most_half_of_all_budget(neighbours="unbounded"):
+    sizes, known = (4, 5, 30), {(0,): 0.3}
+    stakes = {e: s for e, s in plan.stakes(sizes, dict.fromkeys(itertools.combinations(range(3), 2), 1.0)).items() if e}
+    weak = {(0, 1): 1e-3, (0, 2): 10.0, (1, 2): 10.0}
+    found = plan.shared(stakes, sizes, weak, known, 1.0, neighbours, 0.25)
+    alone, before = {e: p for e, p in found.items() if len(e) == 1}, squared_mu(known, sizes, neighbours)
+    assert squared_mu(found, sizes, neighbours) <= 1.0
+    assert squared_mu(alone, sizes, neighbours) == pytest.approx(0.5 * 1.25 - before)
+    free = plan.added(stakes, sizes, weak, known, 1.0, neighbours)
+    assert all(p > alone[e] for e, p in free.items() if e in alone and e not in known)
+    few = {e: s if len(e) == 2 else 1e-3 * s for e, s in stakes.items()}  # single attributes matter little
+    assert plan.shared(few, sizes, weak, {}, 1.0, neighbours, 0.0) == plan.added(few, sizes, weak, {}, 1.0, neighbours)
+
+
+def test_the_signal_of_a_norm_is_its_square_less_noise():
+    assert plan.inverse_signal(10.0, 2.0, 49) == pytest.approx(49 / 98)
+    assert plan.inverse_signal(-3.0, 2.0, 49) == plan.inverse_signal(0.1, 2.0, 49) == pytest.approx(49 / 1.6)
 
 
 def test_equal_residuals_with_equal_prices_share_equally():
