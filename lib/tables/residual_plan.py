@@ -128,9 +128,14 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
     else:
         more = _for_bounded(effects, s, sizes, inverse, k, budget)
     found = {effect: float(p) for effect, p in zip(effects, more) if p > 1e-9 * more.max()}
+    return _within(budget, found, sizes, neighbours)
+
+
+def _within(budget, precisions, sizes, neighbours) -> dict[Effect, float]:
+    """Return `precisions` times the factor that spends the `budget`, or hardly less."""
     factor = 1.0
     while True:  # twice, because the first factor is rounded
-        scaled = {effect: p * factor for effect, p in found.items()}
+        scaled = {effect: p * factor for effect, p in precisions.items()}
         cost = squared_mu(scaled, sizes, neighbours)
         if cost <= budget:
             return scaled
@@ -139,9 +144,11 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
 
 def shared(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals: Mapping[Effect, float],
            known: Mapping[Effect, float], budget: float, neighbours: str, spent: float) -> dict[Effect, float]:  # fmt: skip
-    """Return `added`, unless single attributes would then have more than `MOST_SINGLES` of all budget. Single attributes
-    and pairs then get fixed parts of `budget`, each divided by `added`. The limit does not apply to bounded neighbours,
-    because precision of single attributes costs nothing there as long as pairs have more.
+    """Return `added` with at most `MOST_SINGLES` of all budget for single attributes.
+
+    If they would have more, single attributes and pairs get fixed parts of `budget`, each divided by `added`. The limit
+    does not apply to bounded neighbours, because precision of single attributes costs nothing there as long as pairs
+    have more.
 
     spent : mu^2 of all stages before, [0, 1e100]; the other parameters are those of `added`
     """
@@ -150,14 +157,14 @@ def shared(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals
     already, more = (
         in_order.total(length * of.get(effect, 0.0) for effect, length in lengths.items()) for of in (known, found)
     )
-    allowed = max(MOST_SINGLES * (spent + budget) - already, 1e-3 * budget)
+    allowed = min(max(MOST_SINGLES * (spent + budget) - already, 1e-3 * budget), 0.999 * budget)
     pairs = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
     if more <= allowed or not pairs or neighbours == "bounded":
         return found
     others = {effect: stake for effect, stake in stakes.items() if len(effect) < 2}
-    return added(others, sizes, inverse_signals, known, allowed, neighbours) | added(
-        pairs, sizes, inverse_signals, known, budget - allowed, neighbours
-    )
+    parts = ((others, allowed), (pairs, budget - allowed))
+    alone, together = (added(part, sizes, inverse_signals, known, most, neighbours) for part, most in parts)
+    return _within(budget, alone | together, sizes, neighbours)
 
 
 def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:

@@ -15,13 +15,15 @@ from lib.mechanisms.noise import SystemRandomness
 from lib.release.counter import Counter
 from lib.tables import Domain, Table, residual_stages, staged_residuals
 from lib.tables import residual_queries as queries
-from lib.tables.residual_queries import RoundedDraws, centred, exact_answer, integer_form, squared_mu
+from lib.tables.residual_answers import Answers
+from lib.tables.residual_queries import RoundedDraws, centred, exact_answer, exact_norm, integer_form, squared_mu
 from tests.lib.tables.made import Watched, WatchedTable, counted, dependent
 
 SIZES = (2, 3, 1, 4)
+UNIT = 2**20  # of norms
 RECORDS = list(itertools.product(*map(range, SIZES)))
 EFFECTS = [effect for k in range(3) for effect in itertools.combinations(range(len(SIZES)), k)]
-DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5, "e": 1})
+DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 9, "e": 1})  # two pairs are large
 
 
 TABLE = dependent(DOMAIN)
@@ -150,15 +152,72 @@ def test_a_stage_costs_no_more_than_stated_for_any_two_neighbours(neighbours, se
     assert max(costs) <= cost
 
 
+def norm_by_hand(table, expected) -> int:
+    """Return floor(2^20 times the norm of the integer form less the rounded one of `expected`), in Python's integers."""
+    public = [round(entry) for entry in (table.size * centred(expected)).ravel().tolist()]
+    whole = np.ravel(by_hand(table)).tolist()
+    return math.isqrt(UNIT**2 * sum((entry - other) ** 2 for entry, other in zip(whole, public, strict=True)))
+
+
+@pytest.mark.parametrize("shape", [(), (1,), (7,), (2, 3), (40, 30), (300, 200)], ids=str)
+def test_a_norm_is_within_a_unit_of_the_true_one(shape, monkeypatch):
+    rng, read = np.random.default_rng(1), Unnoised(monkeypatch)
+    for table in (rng.poisson(0.3, shape), rng.integers(0, 10**9, shape), np.zeros(shape, dtype=int)):
+        table = np.asarray(table)
+        for expected in (rng.normal(2, 3, shape), 1.0 * table):
+            found, _ = exact_norm(table, expected, 1.0, RoundedDraws(1, {}, None))
+            ((whole, _),) = read.taken()
+            assert whole.item() == norm_by_hand(table, expected) and whole.shape == found.shape == ()
+            true = math.sqrt(((centred(table) - centred(expected)) ** 2).sum())
+            assert abs(found - true) <= 1 / math.sqrt(table.size) + 1e-9 * (1 + true + np.max(np.abs(expected)))
+    extreme = np.zeros(shape)
+    extreme.flat[0] = -1e150  # a public total has no limit
+    assert exact_norm(np.asarray(table), extreme, 1.0, RoundedDraws(1, {}, None))[0] >= (2.0**60 / extreme.size) * (
+        shape != (1,)
+    )
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_norms_cost_no_more_than_stated_for_any_two_neighbours(neighbours, seed, monkeypatch):
+    """Brute force in fractions: random tables, every neighbour, and norms around random counts and around the table itself.
+
+    The last case comes close to the stated cost, because the norm then rises by the whole length of the change.
+    """
+    rng, read, sizes = np.random.default_rng(seed), Unnoised(monkeypatch), (2, 3, 3)
+    effects, everything = [e for e in EFFECTS if max(e, default=0) < 3], list(itertools.product(*map(range, sizes)))
+    precisions = {effect: float(10.0 ** rng.uniform(-8, 2) if seed else rng.exponential()) for effect in effects}
+    cost, most = Fraction(squared_mu(precisions, sizes, neighbours)), 0
+
+    def reads(records, around):
+        for effect, precision in precisions.items():
+            exact_norm(counts(records, effect, sizes), around[effect], precision, RoundedDraws(1, {}, None))
+        return read.taken()
+
+    for trial in range(30):
+        records = [everything[k] for k in rng.integers(0, len(everything), rng.integers(1, 9))]
+        own = {effect: counts(records, effect, sizes) for effect in effects}
+        around = own if trial % 3 else {e: rng.normal(1, 2, table.shape) for e, table in own.items()}
+        before = reads(records, around)
+        kept = records if neighbours == "unbounded" else records[1:]
+        costs = [apart(before, reads([*kept, record], around)) for record in everything]
+        most = max(most, *costs)
+    assert cost * (1 - Fraction(1, 2**10) if neighbours == "unbounded" else Fraction(1, 3)) <= most <= cost
+
+
 def test_scales_are_rounded_up_and_hardly(monkeypatch):
     read = Unnoised(monkeypatch)
     for precision in np.exp(np.random.default_rng(3).uniform(-300, 300, 300)).tolist():
         for shape in ((), (7,), (40, 30)):
             table = np.ones(shape, dtype=np.int64)
             sigma = exact_answer(table, precision, RoundedDraws(1, {}, None))[1]
-            (_, scale) = read.taken()[0]
-            assert scale == table.size * sigma and isinstance(sigma, Fraction)
+            around = exact_norm(table, 0 * table, precision, RoundedDraws(1, {}, None))[1]
+            (_, scale), (_, of_norm) = read.taken()
+            assert scale == table.size * sigma and of_norm == UNIT * table.size * around
+            assert isinstance(sigma, Fraction) and isinstance(around, Fraction)
             assert 1 <= sigma**2 * Fraction(precision) <= (1 + Fraction(1, 2**12)) ** 2
+            allowed = around * UNIT / (UNIT + 1)  # for the rounding of the norm
+            assert 1 <= allowed**2 * Fraction(precision) <= (1 + Fraction(1, 2**12)) ** 2
 
 
 # ---- the noise
@@ -192,6 +251,28 @@ def test_every_cell_gets_its_noise_before_anything_else(shape, monkeypatch):
         asked.clear()
         wanted = centred((integer_form(table) + noise) / table.size)
         assert np.allclose(values, wanted, rtol=1e-12, atol=1e-9 * (1 + np.abs(wanted).max()))
+
+
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if len(shape) == 2], ids=str)
+def test_every_norm_gets_its_noise_before_anything_else(shape, monkeypatch):
+    """Norms may be 0, of tables without records or as expected, or large. One number is asked for, by the scale alone."""
+    some, asked, given = np.zeros(shape, dtype=np.int64), [], object()
+    some.flat[:: max(some.size // 3, 1)] = 5
+
+    def drawn(shape, scale, *, rng):
+        assert rng is given
+        asked.append((shape, scale))
+        return np.asarray(noise)
+
+    monkeypatch.setattr(queries, "rounded_gaussian", drawn)
+    precisions = [1.0, *10.0 ** np.random.default_rng(3).uniform(-20, 12, 5 if some.size < 10**5 else 1)]
+    cases = itertools.product((some, np.zeros_like(some)), (some, np.zeros_like(some), 0.7 * some), precisions)
+    for (table, expected, precision), noise in zip(cases, itertools.cycle([12345, -(2**40), 2**70])):
+        value, sigma = exact_norm(table, expected, precision, RoundedDraws(1, {}, given))
+        assert asked == [((), UNIT * table.size * sigma)]
+        assert 1 <= sigma**2 * Fraction(precision) <= 1 + Fraction(1, 2**10)
+        asked.clear()
+        assert float(value) == (norm_by_hand(table, expected) + noise) / (UNIT * table.size)
 
 
 @pytest.mark.parametrize("cells, precision", [(1, 0.4), (2, 3.0), (2, 0.05)])
@@ -265,7 +346,8 @@ def released(monkeypatch):
     ended = []
 
     def noisy(self, table, scale):
-        ended.append(isinstance(table, Watched))
+        norm = table.dtype == object and isinstance(table.item(), int)  # from integers by Python's integer arithmetic
+        ended.append(norm or isinstance(table, Watched))
         return np.asarray(table + rounded_noise.rounded_gaussian(table.shape, scale, rng=self.rng)), float(scale)
 
     monkeypatch.setattr(RoundedDraws, "noisy", noisy)
@@ -279,6 +361,12 @@ def test_no_count_meets_a_float_before_its_noise(neighbours, released):
     assert released and all(released)
 
 
+def test_a_norm_in_floating_point_is_found(released, monkeypatch):
+    monkeypatch.setattr(residual_stages, "exact_norm", lambda counts, *others: (counts / counts.size, others))
+    with pytest.raises(AssertionError, match="floats"):
+        staged_residuals(WatchedTable(TABLE.records, DOMAIN), 1.0, 1e-6)
+
+
 def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
     """The watch works: the floating-point residual, planted in an exact run, is caught."""
     monkeypatch.setattr(queries, "integer_form", lambda table: np.rint(table - table.mean()).astype(np.int64))
@@ -288,6 +376,8 @@ def test_a_float_that_meets_a_count_is_found(released, monkeypatch):
 
 RUNS = {
     "defaults": ((2, 3, 4, 3), {}),
+    "large pairs": ((6, 5, 9, 5), {}),
+    "large pairs of few records": ((6, 5, 9, 5), {"most": 24, "epsilon": 10.0}),
     "a constant attribute": ((2, 3, 1, 3), {"records": 50}),
     "attributes alone": ((5, 4), {"workload": 1}),
     "one attribute": ((5,), {"workload": 1}),
@@ -305,11 +395,21 @@ RUNS = {
 }
 
 
+def even(result, stage, pair):
+    """Return the counts of `pair` under independence, by the answers of all stages before `stage`."""
+    domain = result.synthetic.domain
+    known = Answers(domain.sizes, result.total)
+    for before in itertools.takewhile(lambda each: each is not stage, result.stages):
+        for names, values in before.answers.items():
+            known.record(domain.axes(names), values, float(before.sigmas[names]) ** -2)
+    return known.even(domain.axes(pair))
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("even", [True, False], ids=["even counts", "odd counts"])
+@pytest.mark.parametrize("all_even", [True, False], ids=["even counts", "odd counts"])
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 @pytest.mark.parametrize("sizes, options", RUNS.values(), ids=RUNS)
-def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbours, even, seeded, monkeypatch):
+def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbours, all_even, seeded, monkeypatch):
     """With the same noisy integers, everything else is the same, whatever the records are.
 
     If the number of records is secret, this holds for any number: none, one, or a million, more than the answers say. The
@@ -327,29 +427,35 @@ def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbou
     tables.append(Table(np.tile(np.array(sizes) - 1, (most, 1)), domain))
     tables.append(Table(tables[1].records * np.minimum(np.arange(len(sizes)), 1), domain))
     if neighbours == "unbounded":
-        many = 1_000_001 if len(sizes) < 4 and not even else 20_000
+        many = 1_000_001 if len(sizes) < 4 and not all_even else 20_000
         tables += [Table(product[:1], domain), Table(np.resize(tables[1].records, (many, len(sizes))), domain)]
         tables.append(Counter(domain, 2 if len(sizes) > 1 else 1))
     given, sources = [], []
-    values = np.random.default_rng(7).integers(-3000, 3000, 2**17) if not even else np.zeros(2**17, dtype=np.int64)
+    values = np.random.default_rng(7).integers(-3000, 3000, 2**17) if not all_even else np.zeros(2**17, dtype=np.int64)
 
     def noisy(self, table, scale):
         assert self.rng is sources[-1]
         given.append((table, scale))
-        spread = values[: table.size].reshape(table.shape)
+        if table.dtype == object:  # a norm
+            return abs(int(values[len(given)])) * (1 + int(scale)), float(scale)
         if table.ndim == 0:
             return np.asarray(most), float(scale)
+        spread = values[: table.size].reshape(table.shape)
         return spread * (1 + int(scale) // 3000), float(scale)
 
     def everything(table):
         given.clear()
         sources.append(seeded(3))
         result = staged_residuals(table, delta=1e-6, **options)
-        asked = [(names, sigma) for stage in result.stages for names, sigma in stage.sigmas.items()]
-        for (names, sigma), (integers, scale) in zip(asked, given, strict=True):
-            assert integers.dtype == np.int64 and (integers == integer_form(counted(table, names))).all()
-            assert scale == sigma * domain.size(names)
-        if options["epsilon"] == 1e4:
+        asked = [(stage, names, sigma) for stage in result.stages for names, sigma in stage.sigmas.items()]
+        for (stage, names, sigma), (integers, scale) in zip(asked, given, strict=True):
+            if stage.norms:
+                assert integers.item() == norm_by_hand(counted(table, names), even(result, stage, names))
+                assert scale == sigma * domain.size(names) * UNIT
+            else:
+                assert integers.dtype == np.int64 and (integers == integer_form(counted(table, names))).all()
+                assert scale == sigma * domain.size(names)
+        if options["epsilon"] == 1e4 and not all_even:
             assert ("a0", "a1") in result.stages[-2].sigmas
         stages = [(stage.sigmas, stage.squared_mu) for stage in result.stages]
         answers = [values.tolist() for stage in result.stages for values in stage.answers.values()]
@@ -403,8 +509,12 @@ def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_s
         without = Table(np.delete(TABLE.records, gone, axis=0), DOMAIN)
         read, other = again.replay(lambda table=without: run(table))
         assert np.array_equal(other.synthetic.records, first.synthetic.records)
-        cost = apart(asked, read)
-        assert first.mu_used**2 * (1 - Fraction(1, 2**11)) <= cost <= first.mu_used**2 <= first.mu**2
+        norms = [stage.norms for stage in first.stages for _ in stage.sigmas]
+        stated = sum(Fraction(stage.squared_mu) for stage in first.stages if stage.norms)
+        for of, limit in ((True, stated), (False, first.mu_used**2 - stated)):
+            parts = [[one for one, norm in zip(each, norms, strict=True) if norm == of] for each in (asked, read)]
+            assert (0 if of else limit * (1 - Fraction(1, 2**11))) < apart(*parts) <= limit
+        assert first.mu_used <= first.mu
 
 
 def test_a_replaced_record_costs_no_more_than_stated(seeded, monkeypatch):
@@ -458,7 +568,10 @@ def test_the_budget_is_a_certified_fraction_and_kept(epsilon, neighbours):
     assert result.mu * (1 - Fraction(1, 10**4)) <= result.mu_used <= result.mu
     assert accounting.gaussian_delta(1 / result.mu_used, epsilon) <= 1e-7 * (1 + 1e-9)
     parts = [stage.squared_mu / float(result.mu**2) for stage in result.stages]
-    assert parts == pytest.approx([0.01, 0.396, 0.594] if neighbours == "unbounded" else [0.4, 0.6])
+    rest = 0.99 if neighbours == "unbounded" else 1.0
+    left = 0.9 - 0.05 / 3  # norms of two of six pairs
+    wanted = [rest * part for part in (0.1, 0.05 / 3, 0.4 * left, 0.6 * left)]
+    assert parts == pytest.approx([0.01, *wanted] if neighbours == "unbounded" else wanted)
     for stage in result.stages:  # the noise that was drawn, by fractions
         assert all(isinstance(sigma, Fraction) for sigma in stage.sigmas.values())
         cost = sum(
@@ -495,7 +608,7 @@ def test_errors_are_those_of_floating_point(seeded):
         ({"workload": 3}, r"workload must be in \[1, 2\], got 3"),
         ({"total": 0}, r"total must be in \[1, inf\), got 0"),
         ({"records": 0}, r"records must be in \[1, inf\), got 0"),
-        ({"max_cells": 14}, r"max_cells must be in \[15, inf\), got 14"),
+        ({"max_cells": 18}, r"max_cells must be in \[19, inf\), got 18"),
         ({"neighbours": "near"}, "neighbours must be one of 'unbounded', 'bounded', got 'near'"),
     ],
 )  # fmt: skip

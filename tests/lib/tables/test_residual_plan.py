@@ -110,6 +110,21 @@ def test_single_attributes_have_at_most_half_of_all_budget(neighbours="unbounded
     assert plan.shared(few, sizes, weak, {}, 1.0, neighbours, 0.0) == plan.added(few, sizes, weak, {}, 1.0, neighbours)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_shared_stages_do_not_exceed_their_budget_by_a_last_digit(seed):
+    rng, sizes = np.random.default_rng(seed), (4, 5, 30, 7)
+    stakes, limited = plan.stakes(sizes, dict.fromkeys(itertools.combinations(range(4), 2), 1.0)), 0
+    stakes.pop(())
+    for _ in range(400):
+        budget = math.exp(rng.uniform(-10, 10))
+        signals = {e: rng.exponential(3 * budget) for e in stakes if len(e) == 2}
+        given = stakes, sizes, signals, {(0,): budget * rng.uniform(0, 0.6)}, budget, "unbounded"
+        found = plan.shared(*given, 0.0)
+        limited += found != plan.added(*given)
+        assert budget * (1 - 1e-9) <= squared_mu(found, sizes, "unbounded") <= budget
+    assert limited > 300
+
+
 def test_the_signal_of_a_norm_is_its_square_less_noise():
     assert plan.inverse_signal(10.0, 2.0, 49) == pytest.approx(49 / 98)
     assert plan.inverse_signal(-3.0, 2.0, 49) == plan.inverse_signal(0.1, 2.0, 49) == pytest.approx(49 / 1.6)
