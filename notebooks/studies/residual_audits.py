@@ -16,11 +16,23 @@ import numpy as np
 from book.kept import results
 from lib.attacks.audit import Audit, epsilon_lower_bound, epsilon_lower_bound_of_categories
 from lib.tables import residual_queries, residual_stages, staged_residuals
+from lib.tables.residual_answers import Answers
 from lib.tables.residual_queries import RoundedDraws, centred
-from lib.tables.table import Table
+from lib.tables.table import Domain, Table
 from notebooks.studies import release_audits
 from notebooks.studies.one_run import one_run
-from notebooks.studies.release_audits import CANARIES, CONFIDENCE, CROWD, DELTA, GUESSES, ONE_RUN, OTHERS, OWN, pair
+from notebooks.studies.release_audits import (
+    BITS,
+    CANARIES,
+    CONFIDENCE,
+    CROWD,
+    DELTA,
+    GUESSES,
+    ONE_RUN,
+    OTHERS,
+    OWN,
+    pair,
+)
 
 FILE = results.FOLDER / "miura2025/residual_audits.csv"
 RUNS = 300  # on each of two neighbours
@@ -33,13 +45,26 @@ def released(table, epsilon, rng, **options):
 
 
 def answers(result) -> list[tuple]:
-    """Return (attributes, sigma, residual) of each answer, in order, except the answer for the number of records."""
+    """Return (attributes, sigma, residual) of each answer, in order, except those for norms and the number of records."""
     return [
         (names, float(sigma), stage.answers[names])
         for stage in result.stages
         for names, sigma in stage.sigmas.items()
-        if names
+        if names and not stage.norms
     ]
+
+
+def norms(result) -> list[tuple]:
+    """Return (attributes, sigma, norm, counts around which it is) of each norm, in order."""
+    domain, found = result.synthetic.domain, []
+    known = Answers(domain.sizes, result.total)
+    for stage in result.stages:
+        for names, sigma in stage.sigmas.items():
+            if stage.norms:
+                found.append((names, float(sigma), float(stage.answers[names]), known.even(domain.axes(names))))
+            else:
+                known.record(domain.axes(names), stage.answers[names], float(sigma) ** -2)
+    return found
 
 
 def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
@@ -65,6 +90,8 @@ def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
 
 # ---- two neighbours, many runs
 
+LARGE = Domain({"a": 9, "b": 3})  # a large pair, so that its norm is asked for
+
 
 def likelihood(result, first, second) -> float:
     """Return the log-likelihood ratio of the answers between the two tables, approximately since noise is rounded."""
@@ -72,6 +99,9 @@ def likelihood(result, first, second) -> float:
     for names, sigma, values in answers(result):
         with_odd, without = (centred(table.marginal(names)) for table in (first, second))
         found += float(((with_odd - without) * (values - (with_odd + without) / 2)).sum()) / sigma**2
+    for names, sigma, value, around in norms(result):
+        with_odd, without = (np.linalg.norm(centred(table.marginal(names) - around)) for table in (first, second))
+        found += float((with_odd - without) * (value - (with_odd + without) / 2)) / sigma**2
     return found
 
 
@@ -86,9 +116,11 @@ def last_digits(result, first, second) -> int:
     return int(result.stages[0].answers[()]) % 4
 
 
-def neighbours_apart(epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, **options) -> Audit:
+def neighbours_apart(
+    epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, domain=BITS, **options
+) -> Audit:
     """Return the audit of `runs` runs on each of two neighbours, by one of the scores above."""
-    first, second = pair(neighbours, odd)
+    first, second = (Table(table.records, domain) for table in pair(neighbours, odd))
 
     def score(table):
         return by(released(table, epsilon, rng, neighbours=neighbours, **options), first, second)
@@ -106,6 +138,18 @@ def scale_of_the_counts():
     noisy = RoundedDraws.noisy
     return patch.object(
         RoundedDraws, "noisy", lambda self, whole, scale: noisy(self, whole, scale / max(whole.size, 1))
+    )
+
+
+def norms_as_fine_as_counts():
+    """Forget that norms are in units of their own."""
+    noisy = RoundedDraws.noisy
+    return patch.object(
+        RoundedDraws,
+        "noisy",
+        lambda self, whole, scale: noisy(
+            self, whole, scale / residual_queries._UNIT if whole.dtype == object else scale
+        ),
     )
 
 
@@ -159,6 +203,8 @@ ATTACKS = [
         Attack("a record replaced", epsilon, neighbours_apart, {"neighbours": "bounded"})
         for epsilon in (0.5, 2.0, 20.0)
     ),
+    Attack("a record added, with norms", 2.0, neighbours_apart, {"domain": LARGE}),
+    Attack("a record replaced, with norms", 2.0, neighbours_apart, {"domain": LARGE, "neighbours": "bounded"}),
     Attack("differences of answers", 0.5, neighbours_apart, ALIKE),
     Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}),
     Attack(ONE_RUN + ", equal answers", 0.5, canaries, {"by": "equality"}),
@@ -171,6 +217,7 @@ BUGS = [
     Attack(ONE_RUN + ", equal answers", 0.5, canaries, {"by": "equality"}, empty_cells_without_noise),
     Attack("a record added", 0.5, neighbours_apart, {}, charged_a_thousandth),
     Attack("a record replaced", 0.5, neighbours_apart, {"neighbours": "bounded"}, charged_a_thousandth),
+    Attack("a record added, with norms", 0.5, neighbours_apart, {"domain": LARGE}, norms_as_fine_as_counts),
     Attack("differences of answers", 0.5, neighbours_apart, ALIKE, noise_used_again),
     Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}, noise_of_even_numbers),
 ]
