@@ -147,14 +147,15 @@ class GraphicalModel:
         Use the model for nothing else before the last pair.
         """
         left = dict.fromkeys(pairs)
-        within = {pair for clique in self.oracle.cliques for pair in itertools.combinations(clique, 2)}
+        cliques = self.oracle.cliques
+        within: set[tuple[int, ...]] = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
         for pair in [pair for pair in left if pair in within]:
             del left[pair]
             yield pair, self.counts(pair)
         sizes, changed = self.domain.sizes, False
         for v in sorted(range(len(sizes)), key=sizes.__getitem__):
             of_v = [pair for pair in left if v in pair]
-            holding = [number for number, clique in enumerate(self.oracle.cliques) if v in clique]
+            holding = [number for number, clique in enumerate(cliques) if v in clique]
             if len(of_v) > sizes[v] and holding:
                 for pair in of_v:
                     del left[pair]
@@ -170,7 +171,8 @@ class GraphicalModel:
         self.oracle(self._theta)
         own, others = self.counts((v,)), [pair[pair[0] == v] for pair in pairs]
         part, shape = self.oracle.slices[number], self.oracle.shapes[number]
-        axis, found = self.oracle.cliques[number].index(v), {u: [] for u in others}
+        axis = self.oracle.cliques[number].index(v)
+        found: dict[int, list] = {u: [] for u in others}
         for value, count in enumerate(own.tolist()):
             theta = self._theta.copy()
             values = np.moveaxis(theta[part].reshape(shape), axis, 0)

@@ -158,7 +158,7 @@ def shared(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals
         in_order.total(length * of.get(effect, 0.0) for effect, length in lengths.items()) for of in (known, found)
     )
     allowed = min(max(MOST_SINGLES * (spent + budget) - already, 1e-3 * budget), 0.999 * budget)
-    pairs = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
+    pairs: dict[Effect, float] = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
     if more <= allowed or not pairs or neighbours == "bounded":
         return found
     others = {effect: stake for effect, stake in stakes.items() if len(effect) < 2}

@@ -238,14 +238,14 @@ class _Run:
 
     def first(self, budget) -> None:
         """Ask for single attributes with mu^2 = `budget`."""
-        stakes = {effect: stake for effect, stake in self.stakes.items() if len(effect) == 1}
+        stakes: dict[Effect, float] = {effect: stake for effect, stake in self.stakes.items() if len(effect) == 1}
         if stakes:
             self.ask(residual_plan.added(stakes, self.domain.sizes, {}, {}, budget, self.neighbours))
 
     def norms(self, budget) -> Fraction:
         """Ask how far large pairs are from independence, and return the budget: the large pairs' part of `budget`."""
         sizes, pairs = self.domain.sizes, [effect for effect in self.stakes if len(effect) == 2]
-        degrees = {pair: math.prod(sizes[v] - 1 for v in pair) for pair in pairs}
+        degrees: dict[Effect, int] = {pair: math.prod(sizes[v] - 1 for v in pair) for pair in pairs}
         large = [pair for pair in pairs if degrees[pair] >= LARGE]
         if not large:
             return Fraction(0)
@@ -284,11 +284,15 @@ class _Run:
     def _noisy(self, effect, precision, norms) -> tuple:
         """Return the noisy residual of `effect`, or its norm around independence, and the noise's standard deviation."""
         counts = self.counts(self._named(effect))
-        expected = (self.answers.even(effect),) if norms else ()
-        if self.draws is None:
-            sigma = sigma_for(precision)
-            return (norm_answer if norms else answer)(counts, *expected, sigma, rng=self.rng), sigma
-        return (exact_norm if norms else exact_answer)(counts, *expected, precision, self.draws)
+        even = self.answers.even(effect) if norms else None
+        if self.draws is not None:
+            if even is None:
+                return exact_answer(counts, precision, self.draws)
+            return exact_norm(counts, even, precision, self.draws)
+        sigma = sigma_for(precision)
+        if even is None:
+            return answer(counts, sigma, rng=self.rng), sigma
+        return norm_answer(counts, even, sigma, rng=self.rng), sigma
 
     def look(self, model, inside) -> None:
         """Learn the signals of pairs for the next stage."""
