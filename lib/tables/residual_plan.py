@@ -132,7 +132,7 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
 
 
 def _within(budget, precisions, sizes, neighbours) -> dict[Effect, float]:
-    """Return `precisions` times the factor that spends the `budget`, or hardly less."""
+    """Return `precisions` times a factor with which their `squared_mu` is at most `budget`."""
     factor = 1.0
     while True:  # twice, because the first factor is rounded
         scaled = {effect: p * factor for effect, p in precisions.items()}

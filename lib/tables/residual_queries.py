@@ -266,7 +266,7 @@ def norm_answer(
         by noisy answers
     sigma : (0, 1e150]; the cost is that of `answer` with the same sigma
     """
-    apart = centred(np.subtract(counts, expected))
+    apart = centred(counts) - _residual_of(expected, np.shape(counts))
     return answer(np.sqrt((apart**2).sum()), sigma, rng=rng)
 
 
@@ -283,8 +283,16 @@ def exact_norm(
     """
     whole = integer_form(counts)
     cells = math.prod(whole.shape)
-    public = np.rint(np.clip(cells * centred(expected), -_LARGEST, _LARGEST)).astype(np.int64)
+    public = np.rint(np.clip(cells * _residual_of(expected, whole.shape), -_LARGEST, _LARGEST)).astype(np.int64)
     squares = sum(entry**2 for row in np.atleast_2d(whole - public) for entry in row.tolist())  # in Python's integers
     scale = _scale((_UNIT + 1) * cells, precision, draws)
     noisy, _ = draws.noisy(np.array(math.isqrt(_UNIT**2 * squares), dtype=object), scale)
     return np.asarray(int(noisy) / (_UNIT * cells)), scale / (_UNIT * cells)
+
+
+def _residual_of(expected, shape) -> NDArray[np.float64]:
+    """Return the residual of `expected`, which must have the `shape` of the counts."""
+    found = checks.real("expected", expected, "[-1e150, 1e150]")
+    if found.shape != shape:
+        raise ValueError(f"expected must have the shape of counts, {shape}, got {found.shape}")
+    return centred(found)

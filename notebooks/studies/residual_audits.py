@@ -149,7 +149,7 @@ def scale_of_the_counts():
 
 
 def norms_as_fine_as_counts():
-    """Forget that norms are in units of their own."""
+    """Forget that a norm counts parts of a unit."""
     noisy = RoundedDraws.noisy
     return patch.object(
         RoundedDraws,

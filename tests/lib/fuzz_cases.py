@@ -683,6 +683,9 @@ def models():
     yield call("residual_queries.integer_form", counts=np.array([[3, 1], [0, 2]]))
     draws = residual_queries.RoundedDraws(1, {}, np.random.default_rng(1))
     yield call("residual_queries.exact_answer", counts=np.array([[3, 1], [0, 2]]), precision=0.5, draws=draws)
+    yield call("residual_queries.norm_answer", counts=values, expected=values, sigma=1.0, rng=RNG)
+    yield call("residual_queries.exact_norm", counts=np.array([[3, 1], [0, 2]]), expected=[[1.5, 1.5], [1.5, 1.5]],
+               precision=0.5, draws=draws)  # fmt: skip
     yield call(
         "residual_queries.squared_mu", precisions={(0,): 0.5, (0, 1): 1.0}, sizes=domain.sizes, neighbours="bounded"
     )

@@ -627,6 +627,9 @@ def test_what_an_exact_run_cannot_be_given_is_refused_before_any_noise(options, 
         (lambda: integer_form(np.zeros((0, 2), dtype=int)), r"counts must be integers, at least one, got int64 of shape \(0, 2\)"),
         (lambda: exact_answer(np.array([1, 2]), 0.0, RoundedDraws(1, {}, None)), r"precision must be in \[1e-150, 1e150\], got 0"),
         (lambda: exact_answer(np.array([1, 2]), 1.0, np.random.default_rng(1)), "draws must be a RoundedDraws, got Generator"),
+        (lambda: exact_norm(np.array([1, 2]), [0.5], 1.0, RoundedDraws(1, {}, None)), r"expected must have the shape of counts, \(2,\), got \(1,\)"),
+        (lambda: exact_norm(np.array([1, 2]), [0.5, math.nan], 1.0, RoundedDraws(1, {}, None)), r"expected must be in \[-1e150, 1e150\], got nan"),
+        (lambda: exact_norm(np.array([1, 2]), [0.5, 1], 1.0, np.random.default_rng(1)), "draws must be a RoundedDraws, got Generator"),
     ],
 )  # fmt: skip
 def test_bad_input_is_refused(call, named):
