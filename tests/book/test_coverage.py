@@ -134,5 +134,5 @@ def test_filling_in_keeps_what_is_there(tmp_path, monkeypatch):
         "- {n: 3, at: 章, words: 違う。, claims: []}",
         "- {n: 4, at: 章, words: '[1]Author.', no claim: a reference}",
     ]
-    with pytest.raises(ValueError, match="must have its text"):
+    with pytest.raises(ValueError, match="must be one whose text is in"):
         coverage.skeleton("other", tmp_path)
