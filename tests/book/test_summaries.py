@@ -130,7 +130,7 @@ def test_a_role_finds_its_number(role, text, found, sources):
         ("printed", "miura2022.headline.rpd", "nearest: miura2022.headline.rdp"),
         ("printed", "kiri2019.laplace.variance", "must name something whose value is a number"),
         ("here", "miura2022.headline.rpd", "nearest: miura2022.headline.rdp"),
-        ("here", "miura2022.theorem3.1", "which has 'holds'"),
+        ("here", "miura2022.theorem3.1", "whose value is 'holds'"),
         ("here", "miura2022.headline.rdp :.4q", "Unknown format code 'q'"),
         ("noted", "miura2022.adult.sigma-min: over #", "which matches none"),
         ("kept", "miura2025/nothing: cpu_s where trial == 1", "nothing.csv, which does not exist"),
@@ -142,7 +142,7 @@ def test_a_role_finds_its_number(role, text, found, sources):
         ("kept", "miura2025/ablation: cpu_s where variant == 'none'", "which selects none"),
         ("kept", "miura2025/ablation: cpu_s", "must be 'file: column where condition'"),
         ("shown", "kiri2019/06_none: sampler #%", "06_none.ipynb, which does not exist"),
-        ("shown", "kiri2019/04_floating_point: textbook sampler", "must have one #"),
+        ("shown", "kiri2019/04_floating_point: textbook sampler", "must contain one #"),
         ("shown", "kiri2019/04_floating_point: handbook sampler #%", "which matches none"),
         (
             "shown",
