@@ -149,7 +149,7 @@ def test_a_role_finds_its_number(role, text, found, sources):
             "kiri2019/04_floating_point: published … numpy sampler #%",
             "which matches none",
         ),  # of another output
-        ("shown", "kiri2019/04_floating_point: sampler #%", r"fits \['67.4', '77.9'\]"),
+        ("shown", "kiri2019/04_floating_point: sampler #%", r"matches \['67.4', '77.9'\]"),
     ],
 )
 def test_what_is_not_there_is_told(role, text, told, sources):
