@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _FOUND = {True: "holds", False: "fails", None: "is undecided"}
-NAMED = 6  # readings, each by its name
+NAMED = 4  # readings, each by its name
 ERRORS = 2  # standard errors; a larger difference is not noise
 
 
@@ -164,6 +164,7 @@ def _by_found(found: Mapping[str, bool | None]) -> list[str]:
     """Return a clause for each outcome that occurs, which names or counts its readings: ``holds under “deep” and “flat”``."""
     if len(set(found.values())) == 1:
         return [f"{_FOUND[next(iter(found.values()))]} under every interpretation"]
+    found = _deciding(found)
     total, clauses = f" of {len(found)} interpretations", []
     for outcome, verb in _FOUND.items():
         names = [name for name, each in found.items() if each is outcome]
@@ -173,6 +174,21 @@ def _by_found(found: Mapping[str, bool | None]) -> list[str]:
         elif names:
             clauses.append(f"{verb} under {_listed([f'“{name}”' for name in names])}")
     return clauses
+
+
+def _deciding(found: Mapping[str, bool | None]) -> Mapping[str, bool | None]:
+    """Shorten names such as "printed, half" to the one part that decides: to "half" if "ours, half" has the same outcome.
+
+    Names of more or fewer parts, and outcomes that depend on both, stay as they are.
+    """
+    parts = [name.split(", ") for name in found]
+    if {len(each) for each in parts} == {2} and len(parts) == len({a for a, _ in parts}) * len({b for _, b in parts}):
+        for place in (0, 1):
+            outcomes = {(each[place], outcome) for each, outcome in zip(parts, found.values())}
+            if len(outcomes) == len({each[place] for each in parts}):
+                names = dict.fromkeys(each[place] for each in parts)
+                return {name: dict(outcomes)[name] for name in names}
+    return found
 
 
 def _listed(parts: list[str]) -> str:

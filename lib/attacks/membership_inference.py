@@ -41,7 +41,9 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
 
 
 def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLike) -> NDArray[np.float64]:
-    """Return scores (n,): how far the target's log(p/(1-p)) is above its mean over models without the record.
+    """Return scores (n,): how far log(p/(1-p)) of the target is above its mean over shadows without the record.
+
+    p is the `confidence` of a model in a record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
     shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model saw each record

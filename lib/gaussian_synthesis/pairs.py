@@ -72,7 +72,8 @@ def regularised_epsilon_attained(n: Numbers, alpha: Numbers, d: Numbers, sigma: 
     `regularised_epsilon` is above the true supremum by at most the terms of its other d coordinates: d psi(-1/(n+1))/2
     or d psi(1/n)/2, of order d / n^2. Arguments and errors are as in `regularised_epsilon`. The result is ``inf`` if
     (alpha - 1) n tau >= (n + 1)^2.
-    Coq checks both directions, except for rounding: `H_added_attained` and `H_removed_attained` in proofs/.
+    Coq checks this bound, except for rounding, for adding the record and for removing it: `H_added_attained` and
+    `H_removed_attained` in proofs/.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon_attained
     >>> n = 32_561

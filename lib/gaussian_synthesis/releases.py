@@ -220,7 +220,7 @@ def regularised_released_epsilon(n: int, delta: float, d: int, sigma: float, *, 
 
     delta : (0, 1)
     The guarantee needs no condition on the data except that they lie in [-1, 1]^d. Neighbours, arguments, errors and
-    source are those of `regularised_released_delta`. The result is as accurate as `released_epsilon`. Raises
+    source are those of `regularised_released_delta`. The result is as accurate as that of `released_epsilon`. Raises
     ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import regularised_released_epsilon

@@ -144,8 +144,8 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
         single number to the next multiple of the granularity, and each further entry of a vector adds one granularity.
         The noise is large enough for this
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
-    The result, an array of floats, is exactly epsilon-DP. It is free of rounding unless noise takes it beyond 2^53
-    granularities.
+    The result, an array of floats, is exactly epsilon-DP. The sum is computed without
+    further rounding unless it exceeds 2^53 granularities.
     """
     granularity = number("granularity", granularity, "(0, inf)")
     if math.frexp(granularity)[0] != 0.5:

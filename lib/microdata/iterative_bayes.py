@@ -42,7 +42,7 @@ class IterativeBayes(BaseEstimator):
     tol : in (0, inf); the fit ends when the gap of the log-likelihood (`lib.numerics.mixing_proportions`) is below `tol`
     max_iter : the largest number of EM steps, integer >= 1; EM is slow if the perturbation is strong
     accelerated : whether to extrapolate from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM)
-        and keep extrapolations that are not less likely; False gives the algorithm of the paper
+        and keep an extrapolation if it is at least as likely; False gives the algorithm of the paper
 
     Attributes
     ----------

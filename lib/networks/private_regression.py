@@ -80,7 +80,7 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
     epsilon : (0, inf). The `method` "none" uses neither `epsilon` nor `rng`
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
-        regularized). Longer rows are scaled down to R. The default is sqrt(d + 1), for features in [0, 1]; Adult's six
+        regularized). Longer rows are scaled down to the norm R. The default is sqrt(d + 1), for features in [0, 1]; Adult's six
         numeric and eight one-hot categorical attributes allow sqrt(15)
 
     >>> import numpy as np

@@ -37,7 +37,10 @@ def raised_delta(delta: Numbers, error: float = 2.0**-49) -> Numbers:
 
 
 def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
-    """Return the sum of `costs` >= 0, each times its integer count >= 0 (0 omits the cost), rounded up once."""
+    """Return the sum of `costs`, each multiplied by its count, rounded up once.
+
+    Costs are in [0, inf], and counts are integers >= 0. A cost with the count 0 is left out, even if it is infinite.
+    """
     pairs = [pair for pair in zip(costs, counts, strict=True) if pair[1]]
     if any(math.isinf(cost) for cost, _ in pairs):
         return math.inf

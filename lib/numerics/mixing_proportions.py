@@ -47,7 +47,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
     columns : function from positions (h,) to these columns of A, (n, h)
     scores : function from r (n,) to A^T r, (m,)
     start : positions of the first pool, all different
-    batch : the largest number of columns that join the pool in a round. About four times this number stay in the pool
+    batch : the largest number of columns that join the pool in a round. About four times as many columns stay in the pool
 
     Raises ``ValueError`` if a row of A is 0 in every column of the first pool.
     """

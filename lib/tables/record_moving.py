@@ -42,9 +42,9 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
     """Return a `Table` like the synthetic `table`, whose counts over pairs are closer to `targets`.
 
     table : synthetic records, for example `aim(...).synthetic`. Do not pass records that need protection
-    targets : mapping from pairs of attributes to counts, arrays in [-1e15, 1e15] with the axes of the pair, at least
-        one. They may be noisy or negative, and may disagree with one another. For a result of `aim` with the model `m`:
-        ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
+    targets : mapping from at least one pair of attributes to an array of counts in [-1e15, 1e15], whose axes are the
+        attributes of the pair. Counts may be noisy or negative, and may disagree with one another. Those of a model
+        `m` of `aim` are ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
     weights : mapping from the same pairs to weights w_uv in [1e-6, 1e6]; default: all 1
     singles : [0, 1e6], the weight of each single attribute (`one` in F), as a multiple of the mean weight. The target
         of an attribute is the mean of its pairs' targets

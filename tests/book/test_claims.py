@@ -780,6 +780,28 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
     )
 
 
+def test_of_two_parts_of_a_name_the_one_that_decides_is_told():
+    many = {
+        f"{plan}, {limit}": outcome
+        for plan in ("printed", "ours")
+        for limit, outcome in (("half", CLEAR), ("all", False))
+    }
+    assert evidence.told(Readings(many)) == "The claim holds under “half” and fails under “all”."
+    other = {
+        f"{limit}, {plan}": outcome
+        for plan, outcome in (("printed", CLEAR), ("ours", False))
+        for limit in ("half", "all")
+    }
+    assert evidence.told(Readings(other)) == "The claim holds under “printed” and fails under “ours”."
+    both = Readings({**many, "ours, half": False})
+    assert (
+        evidence.told(both)
+        == "The claim holds under “printed, half” and fails under “printed, all”, “ours, half” and “ours, all”."
+    )
+    whole = Readings({"printed, half": CLEAR, "ours, all": False})
+    assert evidence.told(whole) == "The claim holds under “printed, half” and fails under “ours, all”."
+
+
 def test_a_record_shows_each_reading(ledger):
     record = claims.check("doc.unclear", Readings({"mean": 0.5, "median": 0.56, "first": 0.52}))
     assert record.reproduced == "mean: 0.5000; median: 0.5600; first: 0.5200"
