@@ -69,8 +69,8 @@ _MOST_MEASURED = 2**24  # cells of all pairs that may be measured
 class Stage:
     """One stage of a run.
 
-    sigmas : for each set of attributes asked for, the standard deviation of the noise in a cell before centring
-        (in an exact run a Fraction)
+    sigmas : for each set of attributes asked for, the standard deviation of the noise in a cell before centring, or of the
+        noise of the norm (in an exact run a Fraction)
     answers : for each of them, the noisy residual, an array with an axis for each attribute, or the noisy norm
     squared_mu : mu^2 of the stage, rounded up
     norms : whether each answer is a norm, an array without axes: how far the residual is from independence, by the answers

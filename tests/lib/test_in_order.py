@@ -48,6 +48,7 @@ NO_FLOATS = {
     ],
     "counter": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],
+    "residual_queries": ["entry ** 2 for row in np.atleast_2d(whole - public) for entry in row.tolist()"],
     "residual_stages": ["table.domain.sizes"],
     "k_anonymity": ["attribute[level][2][rows] for attribute, level in zip(self._attributes, node)"],
     "last_fit": ["step.evaluations for step in steps"],
