@@ -138,52 +138,6 @@ class GraphicalModel:
         """Return `marginal` over `clique`, given as sorted positions of attributes in the domain."""
         return self.total * self.oracle.query(clique)
 
-    def counts_of_pairs(
-        self, pairs: Iterable[tuple[int, ...]]
-    ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
-        """Yield (pair, `counts`) for each of `pairs` in some order, faster than one by one if there are many.
-
-        With one attribute fixed at one value, a single call of the oracle gives the counts of all other attributes.
-        Use the model for nothing else before the last pair.
-        """
-        left = dict.fromkeys(pairs)
-        cliques = self.oracle.cliques
-        within: set[tuple[int, ...]] = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
-        for pair in [pair for pair in left if pair in within]:
-            del left[pair]
-            yield pair, self.counts(pair)
-        sizes, changed = self.domain.sizes, False
-        for v in sorted(range(len(sizes)), key=sizes.__getitem__):
-            of_v = [pair for pair in left if v in pair]
-            holding = [number for number, clique in enumerate(cliques) if v in clique]
-            if len(of_v) > sizes[v] and holding:
-                for pair in of_v:
-                    del left[pair]
-                yield from self._with_each_value(v, holding[0], of_v)
-                changed = True
-        if changed:
-            self.oracle(self._theta)
-        for pair in left:
-            yield pair, self.counts(pair)
-
-    def _with_each_value(self, v, number, pairs):
-        """Yield (pair, counts) for `pairs` with v, by an oracle call for each value of v in the clique `number`."""
-        self.oracle(self._theta)
-        own, others = self.counts((v,)), [pair[pair[0] == v] for pair in pairs]
-        part, shape = self.oracle.slices[number], self.oracle.shapes[number]
-        axis = self.oracle.cliques[number].index(v)
-        found: dict[int, list] = {u: [] for u in others}
-        for value, count in enumerate(own.tolist()):
-            theta = self._theta.copy()
-            values = np.moveaxis(theta[part].reshape(shape), axis, 0)
-            values[np.arange(len(own)) != value] = -np.inf
-            if count > 0:  # otherwise the oracle would refuse
-                self.oracle(theta)
-            for u in others:
-                found[u].append(count * self.oracle.query((u,)))
-        for pair, u in zip(pairs, others):
-            yield pair, np.stack(found[u], axis=pair.index(v))
-
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
         """Return a `Table` of `n` records whose counts follow the model closely.
 
@@ -294,6 +248,54 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     model.gap, model.loss = fitted["gap"], fitted["loss"]
     model.evaluations, model.converged = evaluations, bool(converged)
     return model
+
+
+def counts_of_pairs(
+    model: GraphicalModel, pairs: Iterable[tuple[int, ...]]
+) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
+    """Yield (pair, `model.counts`) for each of `pairs` in some order, faster than one by one if there are many.
+
+    With one attribute fixed at one value, a single call of the oracle gives the counts of all other attributes.
+    Use the model for nothing else before the last pair.
+    """
+    left = dict.fromkeys(pairs)
+    cliques = model.oracle.cliques
+    within: set[tuple[int, ...]] = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
+    for pair in [pair for pair in left if pair in within]:
+        del left[pair]
+        yield pair, model.counts(pair)
+    sizes, changed = model.domain.sizes, False
+    for v in sorted(range(len(sizes)), key=sizes.__getitem__):
+        of_v = [pair for pair in left if v in pair]
+        holding = [number for number, clique in enumerate(cliques) if v in clique]
+        if len(of_v) > sizes[v] and holding:
+            for pair in of_v:
+                del left[pair]
+            yield from _with_each_value(model, v, holding[0], of_v)
+            changed = True
+    if changed:
+        model.oracle(model._theta)
+    for pair in left:
+        yield pair, model.counts(pair)
+
+
+def _with_each_value(model, v, number, pairs):
+    """Yield (pair, counts) for `pairs` with v, by an oracle call for each value of v in the clique `number`."""
+    model.oracle(model._theta)
+    own, others = model.counts((v,)), [pair[pair[0] == v] for pair in pairs]
+    part, shape = model.oracle.slices[number], model.oracle.shapes[number]
+    axis = model.oracle.cliques[number].index(v)
+    found: dict[int, list] = {u: [] for u in others}
+    for value, count in enumerate(own.tolist()):
+        theta = model._theta.copy()
+        values = np.moveaxis(theta[part].reshape(shape), axis, 0)
+        values[np.arange(len(own)) != value] = -np.inf
+        if count > 0:  # otherwise the oracle would refuse
+            model.oracle(theta)
+        for u in others:
+            found[u].append(count * model.oracle.query((u,)))
+    for pair, u in zip(pairs, others):
+        yield pair, np.stack(found[u], axis=pair.index(v))
 
 
 def _effects(cliques, sizes) -> Effects:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.junction_trees import Growth, junction_tree
-from .graphical_model import GraphicalModel
+from .graphical_model import GraphicalModel, counts_of_pairs
 from .marginal_effects import subsets
 from .reconciliation import Reconciliation
 from .residual_queries import Effect, centred
@@ -116,7 +116,7 @@ def targets(
     that the targets of different pairs agree about single attributes.
     """
     found = {}
-    for pair, counts in model.counts_of_pairs(pairs):
+    for pair, counts in counts_of_pairs(model, pairs):
         if pair not in inside and answers.precision(pair):
             apart, precision = answers.apart(pair, counts)
             strength = precision * float((apart**2).sum()) / math.prod(n - 1 for n in counts.shape)

@@ -48,7 +48,7 @@ from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
 from . import last_fit, residual_plan
 from .counting import Counted, Counts, Workload, requested
-from .graphical_model import GraphicalModel
+from .graphical_model import GraphicalModel, counts_of_pairs
 from .record_moving import SWEEPS, moved
 from .residual_answers import Answers, targets
 from .residual_queries import Effect, RoundedDraws, answer, exact_answer, exact_norm, norm_answer, sigma_for, squared_mu
@@ -299,7 +299,7 @@ class _Run:
         pairs = self.answers.pairs()
         for pair in inside.intersection(pairs):
             self.signals[pair] = 1 / self.answers.signal(pair, self.answers.even(pair))
-        for pair, expected in model.counts_of_pairs(pair for pair in pairs if pair not in inside):
+        for pair, expected in counts_of_pairs(model, (pair for pair in pairs if pair not in inside)):
             self.signals[pair] = 1 / self.answers.signal(pair, expected)
 
     def fit(self, limit):
