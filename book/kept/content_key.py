@@ -523,12 +523,14 @@ def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any
             place(node.end_lineno, node.end_col_offset),
         )
 
-    def hashed(cut: list[Any]) -> str:
-        pairs = sorted(
-            (place(part.lineno, part.col_offset), place(part.end_lineno, part.end_col_offset)) for part in cut
-        )
-        edges = [start, *chain(*pairs), end]
+    def span(part: Any) -> tuple[int, int]:
+        return place(part.lineno, part.col_offset), place(part.end_lineno, part.end_col_offset)
+
+    def hashed(*cut: tuple[int, int]) -> str:
+        edges = [start, *chain(*sorted(cut)), end]
         kept = "".join(source[start:end] for start, end in zip(edges[::2], edges[1::2], strict=True))
         return _hash(_STRING_OR_LINE_END.sub(lambda found: found[1] or "\n", kept + "\n").strip("\n"))
 
-    return hashed(cut), hashed([*cut, *(each for call in raised for each in call.args)])
+    silent = [span(part) for part in cut]
+    arguments = [(span(call.func)[1] + 1, span(call)[1] - 1) for call in raised]  # however many lines they take
+    return hashed(*silent), hashed(*silent, *arguments)

@@ -236,11 +236,14 @@ def test_what_errors_say_counts_for_chapters_and_not_for_kept_results(tree):
     code = "def f(x):\n    if x < 0:\n        raise ValueError(f'x must be {x!r}')\n    return 'kept'\n"
     changes = {
         "said": code.replace("must be", "has to be"),
+        "longer": code.replace(
+            "f'x must be {x!r}'", "\n            'x must be at least 0, '\n            f'got {x!r}'\n        "
+        ),
         "error": code.replace("ValueError", "TypeError"),
         "result": code.replace("'kept'", "'other'"),
     }
     root = tree({"x.py": code} | {f"{name}.py": text for name, text in changes.items()})
-    for kind, same in ((content_key.key, set()), (content_key.definitions, {"said"})):
+    for kind, same in ((content_key.key, set()), (content_key.definitions, {"said", "longer"})):
         found = {name: kind(f"{name}.py", root=root) for name in ("x", *changes)}
         assert {name for name in changes if found[name] == found["x"]} == same
 
