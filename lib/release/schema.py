@@ -59,6 +59,9 @@ NUMBERS = ("whole", "real")
 PERIODS = {"year": 12, "quarter": 3, "month": 1, "day": 0}  # in months
 MOST_VALUES = 10_000
 MISSING, OTHER = "missing", "other"
+csv.field_size_limit(
+    max(csv.field_size_limit(), 2**23)
+)  # characters of a cell, also in `sources`; Python's 2**17 are few
 _ROOT = ("blanks", "multiline", "attributes")
 _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "format")}
 

@@ -33,6 +33,7 @@ with extra("data"):
     import pyarrow.dataset
 
 ROWS = 1 << 16  # of a batch
+BLOCK = 1 << 22  # bytes of a CSV file that are read at a time; a longer record may be refused
 SCHEMES = ("sqlite", "postgresql", "postgres")
 _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
@@ -42,6 +43,10 @@ _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder for a missing v
 _DATABASES = {b"SQLite format 3": "an SQLite file; give its address, such as sqlite:///people.db, and the table",
             b"DUCK": "a DuckDB file; rename it so that it ends in .duckdb, and give the table"}  # fmt: skip
 _ESCAPED = re.compile("[\udc80-\udcff]")
+_MERGED = (
+    ", but an extra quotation mark may have merged it with others; if "
+    "strings in the file extend over several lines, write multiline: yes in the schema"
+)
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
@@ -269,24 +274,20 @@ def _of_a_database(path: Path) -> str:
     )
 
 
-def _lacking(data, names, columns) -> None:
+def _lacking(data, names, columns, told: bool = True) -> None:
+    """Raise ``ValueError`` unless `columns` has each of `names` once; the message lists the columns if they may be `told`."""
     for name in names:
         count = list(columns).count(name)
         if count != 1:
-            has = ", ".join(map(repr, columns)) or "none"
+            has = (", ".join(map(repr, columns)) or "none") if told else f"{len(columns)} names"
             raise ValueError(f"{data} must have one column {name!r}, got {count or 'none'} among {has}")
 
 
 def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
     """Yield the columns `names` of a CSV file in batches, with any of `_SEPARATORS` between its cells."""
-    header = _header(data)
-    if header[-1] not in "\r\n":
-        raise ValueError(f"{data} must have at least one record below the column names")
-    separator = next((each for each in _SEPARATORS if set(names) <= set(_cells(header, each))), ",")
-    columns = _cells(header, separator)
-    _lacking(f"{data}, line 1,", names, columns)
+    separator, columns, below = _header(data, names, multiline)
     reading = pa.csv.ReadOptions(
-        use_threads=False, block_size=1 << 22, column_names=[str(i) for i in range(len(columns))], skip_rows=1
+        use_threads=False, block_size=BLOCK, column_names=[str(i) for i in range(len(columns))], skip_rows_after_names=1
     )
     places = [str(columns.index(name)) for name in names]
     as_text = pa.csv.ConvertOptions(
@@ -301,16 +302,14 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
     except (pa.ArrowInvalid, OSError) as error:
         wrong = ""
         with suppress(OSError):  # a compressed file that was cut off cannot be read again
-            wrong = _what_is_wrong(data, columns, separator)
-        raise ValueError(wrong or f"{data} cannot be read: {_one_line(error)}") from None
+            wrong = _what_is_wrong(data, columns, separator, below)
+        said = re.sub(r"(got \d+).*", r"\1", _one_line(error))  # Arrow quotes the record
+        raise ValueError(wrong or f"{data} cannot be read: {said}") from None
     # A record of several lines may have an unclosed quote, and contain all records up to another such quote or the end.
-    if records != _count_lines(data) - 1:
-        for first, last, _ in _rows(data, separator, strict=True):
+    if records != _count_lines(data) - below:
+        for first, last, _ in _rows(data, separator, below, strict=True):
             if last > first and not multiline:
-                raise ValueError(
-                    f"{data}, line {first} must hold a whole record, but an extra quotation mark may have merged it with others; if "
-                    "strings in the file extend over several lines, write multiline: yes in the schema"
-                )
+                raise ValueError(f"{data}, line {first} must hold a whole record{_MERGED}")
 
 
 def _count_lines(data: str) -> int:
@@ -319,17 +318,28 @@ def _count_lines(data: str) -> int:
         return sum(sum(map(bool, line.rstrip(b"\r\n").split(b"\r"))) for line in file)
 
 
-def _header(data: str) -> str:
-    try:
-        with _lines(data) as lines:
-            line = lines.readline()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise ValueError(f"{data} cannot be read: {_one_line(error)}") from None
-    if not line.strip():
+def _header(data: str, names, multiline: bool) -> tuple[str, list[str], int]:
+    """Return the separator of a CSV file, the names of its columns, and the number of lines that the names take."""
+    found, refused = [], []
+    for separator in _SEPARATORS:
+        try:
+            _, last, cells = next(_rows(data, separator), (1, 1, []))
+            found.append((separator, [cell.strip() for cell in cells], last))
+        except (pa.ArrowInvalid, OSError) as error:
+            raise ValueError(f"{data} cannot be read: {_one_line(error)}") from None
+        except ValueError as error:  # with another separator, a quotation mark may have no meaning
+            refused.append(error)
+    if not found:
+        raise refused[0]
+    separator, columns, last = next((each for each in found if set(names) <= set(each[1])), found[0])
+    if not any(columns):
         raise ValueError(f"{data}, line 1 must name the columns, got an empty line")
-    if _ESCAPED.search(line):
-        raise ValueError(f"{data}, line 1 must be UTF-8 text, got {line.strip()!a:.60}")
-    return line
+    if _ESCAPED.search("".join(columns)):
+        raise ValueError(f"{data}, line 1 must be UTF-8 text")
+    _lacking(f"{data}, line 1,", names, columns, told=False)  # if the names are absent, line 1 is a record
+    if last > 1 and not multiline:
+        raise ValueError(f"{data}, line 1 must hold the names of all columns{_MERGED}")
+    return separator, columns, last
 
 
 def _lines(data: str):
@@ -337,33 +347,33 @@ def _lines(data: str):
     return io.TextIOWrapper(pa.input_stream(data), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
-def _cells(header: str, separator: str) -> list[str]:
-    return [name.strip() for name in next(csv.reader([header], delimiter=separator), [])]
-
-
-def _rows(data: str, separator: str, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
-    """Yield (first line, last line, cells) of a CSV file's rows below line 1; `strict` refuses text after a quote."""
+def _rows(data: str, separator: str, above: int = 0, strict: bool = False) -> Iterator[tuple[int, int, list[str]]]:
+    """Yield (first line, last line, cells) of the rows below `above` lines of a CSV file; `strict` refuses text after a quote."""
     with _lines(data) as file:
-        file.readline()
-        rows, begins = csv.reader(file, delimiter=separator, strict=strict), 2
+        for _ in range(above):
+            file.readline()
+        rows, begins = csv.reader(file, delimiter=separator, strict=strict), above + 1
         try:
             for cells in rows:
-                yield begins, rows.line_num + 1, cells
-                begins = rows.line_num + 2
+                yield begins, rows.line_num + above, cells
+                begins = rows.line_num + above + 1
         except csv.Error as error:
             reason = f"line {begins} cannot be read, perhaps because a quotation mark is not closed: {error}"
             raise ValueError(f"{data}, {reason}") from None
 
 
-def _what_is_wrong(data, columns, separator) -> str:
-    """Return what is wrong with the first bad line of a CSV file (number of cells, or not UTF-8); "" if there is none."""
-    for line, _, cells in _rows(data, separator):
+def _what_is_wrong(data, columns, separator, above) -> str:
+    """Return what is wrong with the first bad record of a CSV file (cells, length, or not UTF-8); "" if there is none."""
+    line = 0
+    for line, _, cells in _rows(data, separator, above):
         if cells and len(cells) != len(columns):
             return f"{data}, line {line} must have {len(columns)} cells like the first line, got {len(cells)}"
         for name, cell in zip(columns, cells):
             if _ESCAPED.search(cell):
                 return f"{data}, line {line}, column {name!r} must be UTF-8 text"
-    return ""
+        if sum(len(cell.encode()) for cell in cells) > BLOCK:
+            return f"{data}, line {line} must hold a record of less than {BLOCK >> 20} MiB"
+    return "" if line else f"{data} must have at least one record below the column names"
 
 
 def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,7 @@
 """Every kind of source gives the same records in bounded batches, and an error is a sentence on what is wrong with a
 source."""
 
+import csv
 import gzip
 import os
 import re
@@ -314,6 +315,23 @@ def test_what_was_read_without_a_doubt_is_read(tmp_path, text):
         assert sources.read(path, SMALL).records.tolist() == [[0, 0], [1, 1]]
 
 
+LONG = "z" * 200_000  # more than Python's csv module permits by itself
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_names_and_cells_may_be_long_and_have_line_breaks(tmp_path, separator):
+    """A file that only a reader of whole records understands: the names of its columns may take several lines, too."""
+    path, more = tmp_path / "l.csv", [f"column {i}" for i in range(50)]
+    names, cells = ["a", "b", f"{LONG},\n\r\n;\t|", *more], [f"{LONG}\n\n{LONG}", *["0"] * len(more)]
+    rows = [names, ["x", "1", *cells], ["y", "7", *cells]]
+    with path.open("w", newline="") as file:
+        csv.writer(file, delimiter=separator).writerows(rows)
+    assert sources.read(path, MULTILINE).records.tolist() == [[0, 0], [1, 1]]
+    rows = [[cell.translate(dict.fromkeys(map(ord, "\r\n,;\t|"))) for cell in row] for row in rows]
+    path.write_text("\n".join(map(separator.join, rows)))
+    assert sources.read(path, SMALL).records.tolist() == [[0, 0], [1, 1]]
+
+
 @pytest.mark.parametrize("added", ['y",7', 'y","7"'])
 def test_one_record_more_swallows_no_others(tmp_path, added):
     """If texts are not quoted, a text that begins with a quotation mark and one that ends with it enclose everything between them."""
@@ -424,17 +442,24 @@ def test_no_type_is_guessed_from_the_first_records(tmp_path):
         (b"", "t.csv, line 1 must name the columns, got an empty line"),
         (b"\n\n", "t.csv, line 1 must name the columns, got an empty line"),
         (b"a,b\n", "t.csv must have at least one record"),
-        (b"a,c\nx,1\n", "t.csv, line 1, must have one column 'b', got none among 'a', 'c'"),
-        (b"a,b,a\nx,1,y\n", "t.csv, line 1, must have one column 'a', got 2 among 'a', 'b', 'a'"),
-        (b"x,1\ny,2\n", "t.csv, line 1, must have one column 'a', got none among 'x', '1'"),
+        (b"a,c\nx,1\n", "t.csv, line 1, must have one column 'b', got none among 2 names"),
+        (b"a,b,a\nx,1,y\n", "t.csv, line 1, must have one column 'a', got 2 among 3 names"),
+        (b"x,1\ny,2\n", "t.csv, line 1, must have one column 'a', got none among 2 names"),
         (b"a,b\nx,1\ny\n", "t.csv, line 3 must have 2 cells like the first line, got 1"),
         (b"a,b\nx,1\ny,2,3\n", "t.csv, line 3 must have 2 cells like the first line, got 3"),
         (b'a,b\n"x\ny",1\n\nz\n', "t.csv, line 5 must have 2 cells like the first line, got 1"),
         (b"a;b\nx;1\ny\n", "t.csv, line 3 must have 2 cells like the first line, got 1"),
         (b"a,b\nx,1\nb\xe4h,2\n", "t.csv, line 3, column 'a' must be UTF-8 text"),
         (b"a,b\nx,1\nx,\xff\n", "t.csv, line 3, column 'b' must be UTF-8 text"),
-        (b"\xe4,a,b\n1,x,1\n", "t.csv, line 1 must be UTF-8 text, got '\\udce4,a,b'"),
+        (b"\xe4,a,b\n1,x,1\n", "t.csv, line 1 must be UTF-8 text"),
         ("a,b\nx,1\n".encode("utf-16"), "t.csv, line 1 must be UTF-8 text"),
+        (b'a,b,"c\nd"\nx,1,2\n', "t.csv, line 1 must hold the names of all columns, but an extra quotation mark"),
+        (b'a,b,"c\nx,1,2\n', "t.csv, line 1 must hold the names of all columns, but an extra quotation mark"),
+        (b"a,b\nx,1\n" + b"x," * 4_500_000 + b"\n", "t.csv, line 3 must have 2 cells like the first line, got 4500001"),
+        (
+            b"a,b\nx,1\n" + b"x" * 5_000_000 + b"," + b"1" * 5_000_000 + b"\n",
+            "t.csv, line 3 must hold a record of less than 4 MiB",
+        ),
         (
             b"a,b\nx,1\n" + b"x" * 9_000_000 + b",1\n",
             "t.csv, line 3 cannot be read, perhaps because a quotation mark is not closed: field larger than field limit",
