@@ -31,7 +31,8 @@ quotation marks.
 
 The treatment of a value depends only on the schema and on the value. So each record becomes one record of the domain,
 whatever the other records are. Strings are compared without white space at their ends; 1.0 equals 1. If a number or a
-date is expected, any other value counts as missing.
+date is expected, any other value counts as missing. In a column of numbers, values are compared as numbers (2.50 equals
+2.5). If `values` lists true and false, or 1 and 0, both spellings count, in upper or lower case.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ import csv
 import datetime
 import io
 import math
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
@@ -133,6 +135,16 @@ def day(text: str, form: str = "") -> float:
         return math.nan
 
 
+def whole_text(text: str) -> str:
+    """Return an integer that is written with a fraction of zeros without it, and any other string unchanged.
+
+    >>> from lib.release.schema import whole_text
+    >>> print(whole_text("1.00"), whole_text("1.10"), whole_text("v1.0"))
+    1 1.10 v1.0
+    """
+    return re.sub(r"^([+-]?[0-9]+)\.0+$", r"\1", text)
+
+
 def _complete(form: str) -> bool:
     """Return whether `form` distinguishes all days, and writes each day so that it can be read again."""
     days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
@@ -202,6 +214,10 @@ def parse(text: str, name: str = "schema") -> Schema:
         raise ValueError(f"{name}, line {mark.line + 1}, column {mark.column + 1}: {error.problem}") from None
     except yaml.YAMLError as error:
         raise ValueError(f"{name} is not valid YAML: {' '.join(str(error).split())}") from None
+    except RecursionError:
+        raise ValueError(
+            f"{name} must have three levels of names, got hundreds of levels of braces or brackets"
+        ) from None
 
 
 class _Reader:
@@ -233,22 +249,26 @@ class _Reader:
             )
         self._mapping(node, f"attribute {name!r}", (kinds[0], *_KEYS[kinds[0]], "missing"))
         made = {"values": self._values, "range": self._range, "dates": self._dates}[kinds[0]](name, parts)
-        if len(made.labels) > MOST_VALUES:
-            self._refuse(
-                parts[kinds[0]],
-                f"attribute {name!r} must have at most {MOST_VALUES:,} values, because each count gets separate noise, got "
-                f"{len(made.labels):,}; group the values first, by the leading digits of a code or in wider bins",
-            )
+        self._few(parts[kinds[0]], name, len(made.labels))
         if len(set(made.labels)) < len(made.labels):
             self._refuse(
                 parts[kinds[0]], f"the bins of {name!r} are too narrow to get different labels; use fewer bins"
             )
-        if made.kind == "values" and (both := blanks.intersection(made.labels) - {MISSING}):
+        same = set(map(whole_text, blanks)) - {MISSING}
+        if made.kind == "values" and (both := [label for label in made.labels if whole_text(label) in same]):
             self._refuse(node, f"attribute {name!r} has the value {min(both)!r}, which is also one of the blanks")
         return made
 
+    def _few(self, node, name, count) -> None:
+        if count > MOST_VALUES:
+            self._refuse(
+                node,
+                f"attribute {name!r} must have at most {MOST_VALUES:,} values, because each count gets separate noise, got "
+                f"{count:,}; group the values first, by the leading digits of a code or in wider bins",
+            )
+
     def _values(self, name, parts) -> Attribute:
-        labels = self._texts(parts["values"], f"values of {name!r}")
+        labels = self._texts(parts["values"], f"values of {name!r}", whole_text)
         missing = self._treated(name, parts, "missing", MISSING, labels)
         unseen = self._treated(name, parts, "unseen", OTHER, labels)
         declared, labels = len(labels), list(dict.fromkeys([*labels, missing, unseen]))
@@ -256,6 +276,7 @@ class _Reader:
 
     def _treated(self, name, parts, key, own, labels) -> str:
         stated = self._text(parts[key]) if key in parts else own
+        stated = next((label for label in labels if whole_text(label) == whole_text(stated)), stated)
         if stated not in (MISSING, OTHER, *labels):
             self._refuse(
                 parts[key], f"{key} of {name!r} must be {MISSING}, {OTHER} or one of its values, got {stated!r}"
@@ -280,6 +301,7 @@ class _Reader:
     def _starts(self, parts, name, low, high, whole) -> list[float]:
         node = parts.get("bins")
         if isinstance(node, yaml.SequenceNode):
+            self._few(node, name, len(node.value))
             starts = [self._number(each, whole) for each in node.value]
             if starts[:1] != [low] or any(a >= b for a, b in zip(starts, [*starts[1:], high + whole])):
                 self._refuse(
@@ -310,6 +332,8 @@ class _Reader:
                 self._refuse(
                     parts["format"], f"format of {name!r} must distinguish {here} from other days, got {form!r}"
                 )
+        if by == "day":
+            self._few(parts["dates"], name, int(last - first) + 1)
         starts, labels = _periods(int(first), int(last), by)
         return self._scale(name, parts, "dates", starts, last, labels, self._day, form)
 
@@ -353,13 +377,17 @@ class _Reader:
             self._refuse(node, "a single string or number is expected here")
         return node.value.strip()
 
-    def _texts(self, node, what) -> list[str]:
+    def _texts(self, node, what, key=str) -> list[str]:
         if not isinstance(node, yaml.SequenceNode) or not node.value:
             self._refuse(node, f"{what} must be a list of at least one string, such as [a, b]")
-        texts = [self._text(each) for each in node.value]
+        texts, seen = [self._text(each) for each in node.value], {""}
         for place, text in enumerate(texts):
-            if not text or text in texts[:place]:
-                self._refuse(node.value[place], f"{what} must be distinct strings, none of them empty, got {text!r}")
+            if key(text) in seen:
+                self._refuse(
+                    node.value[place],
+                    f"{what} must be distinct strings (1.0 equals 1), none of them empty, got {text!r}",
+                )
+            seen.add(key(text))
         return texts
 
     def _choice(self, parts, key, allowed, default) -> str:
@@ -495,6 +523,6 @@ def _plain(text: str):
     """Return `text` as a number or a date if it looks like one, so that YAML shows it without quotation marks."""
     try:
         found = yaml.safe_load(text)
-    except (ValueError, yaml.YAMLError):  # such as 2001-13-45 or >=0; `parse` says what it must be
+    except (ValueError, RecursionError, yaml.YAMLError):  # such as 2001-13-45 or >=0; `parse` says what it must be
         return text
     return found if isinstance(found, (int, float, datetime.date)) and str(found) == text else text

@@ -182,6 +182,28 @@ def test_any_text_is_a_schema_or_refused_in_a_sentence(text):
         assert len(str(refusal).splitlines()) == 1
 
 
+@pytest.mark.parametrize("deep", ["[", "{a: ", "- ", "? ", "[{"])
+def test_a_text_of_a_thousand_levels_is_refused_in_a_sentence(tmp_path, deep):
+    """Python's limit of recursion must not end the command with a traceback."""
+    for text in (deep * 500, f"attributes: {{a: {deep * 500}"):
+        with pytest.raises(ValueError) as refusal:
+            schema.parse(text)
+        assert len(str(refusal.value).splitlines()) == 1
+    (tmp_path / "codebook.csv").write_text(f'attribute,kind,low,high\nx,whole,"{deep * 500}",9\n')
+    with pytest.raises(ValueError, match="codebook.csv, line 2: "):
+        schema.template(tmp_path / "codebook.csv")
+
+
+LONG = "of a value that a codebook spells out at length as some do in a hundred letters and more so that one cell holds many"
+
+
+def test_a_codebook_may_have_many_long_values(tmp_path):
+    (tmp_path / "codebook.csv").write_text(
+        "attribute,kind,values\ncode,values," + "|".join(f"{i} {LONG}" for i in range(1_000))
+    )
+    assert len(schema.parse(schema.template(tmp_path / "codebook.csv")).attributes[0].labels) == 1_002
+
+
 def test_a_blank_may_be_called_missing():
     made = schema.parse("blanks: [missing]\nattributes: {a: {values: [x]}, b: {range: [0, 1]}}")
     assert [sources.codes(each, pa.array(["missing"]), made.blanks)[0] for each in made.attributes] == [1, 2]
