@@ -10,10 +10,12 @@ Errors in a source raise a ``ValueError`` of one sentence. The message may quote
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
+from decimal import Decimal
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -24,7 +26,7 @@ from ..tables.counting import Workload
 from ..tables.table import Table
 from . import parts
 from .counter import Counter
-from .schema import NUMBERS, Attribute, Schema, day
+from .schema import NUMBERS, Attribute, Schema, day, whole_text
 
 with extra("data"):
     import pyarrow as pa
@@ -38,7 +40,9 @@ SCHEMES = ("sqlite", "postgresql", "postgres")
 _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_WHOLE = re.compile(r"([+-]?[0-9]+)\.0+")
+_PLAIN_NUMBER = r"[+-]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?"
+_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
+_WANTED = {"whole": "numbers", "real": "numbers", "dates": "dates", "values": "the values that the schema lists"}
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder for a missing value
 _DATABASES = {b"SQLite format 3": "an SQLite file; give its address, such as sqlite:///people.db, and the table",
             b"DUCK": "a DuckDB file; rename it so that it ends in .duckdb, and give the table"}  # fmt: skip
@@ -73,18 +77,22 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
     for batch in _open(str(data), tuple(each.name for each in schema.attributes), table, schema.multiline):
         coded = {}
         for each, column in zip(schema.attributes, batch.columns):
-            with _plain(data, each.name):
+            with _plain(data, each.name, column):
                 coded[each.name] = codes(each, column, schema.blanks)
         yield coded
 
 
 @contextmanager
-def _plain(data: str | Path, column: str) -> Iterator[None]:
-    """Raise ``ValueError`` if the values of a column are lists, or bytes that are not text."""
+def _plain(data: str | Path, name: str, column: pa.Array) -> Iterator[None]:
+    """Raise ``ValueError`` that names `data` and a column whose type is refused, or that holds lists or bytes that are not text."""
     try:
         yield
-    except pa.ArrowException as error:
-        raise ValueError(f"{_shown(str(data))}, column {column!r} must hold plain values: {_one_line(error)}") from None
+    except pa.ArrowException:  # its message may quote a value
+        raise ValueError(
+            f"{_shown(str(data))}, column {name!r} must hold plain values, such as numbers or UTF-8 text, got the type {column.type}"
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"{_shown(str(data))}, {error}") from None
 
 
 def read(data: str | Path, schema: Schema, table: str = "") -> Table:
@@ -126,7 +134,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
     found: dict[str, list[np.ndarray]] = {each.name: [np.zeros(0)] for each in numeric}
     for batch in _open(str(data), tuple(found), table, schema.multiline):
         for name, column in zip(found, batch.columns):
-            with _plain(data, name):
+            with _plain(data, name, column):
                 found[name].append(_numbers(_values(column), schema.blanks))
     return {each.name: np.clip(np.concatenate(found[each.name]), each.starts[0], each.last) for each in numeric}
 
@@ -176,6 +184,9 @@ def codes(
 ) -> np.ndarray:
     """Return the Arrow `column` (n,) as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` mean missing.
 
+    Raises ``ValueError`` if no value of the column's type can be a value that the schema lists, or a number or date in
+    its range.
+
     >>> import pyarrow
     >>> from lib.release.schema import parse
     >>> from lib.release.sources import codes
@@ -184,6 +195,10 @@ def codes(
     [0 1 2 3]
     """
     column = _values(column)
+    if not _suits(attribute, column.type):
+        raise ValueError(
+            f"column {attribute.name!r} must hold {_WANTED[attribute.kind]}, got the type {column.type}, whose values are others"
+        )
     if attribute.kind in NUMBERS:
         found = attribute.binned(_numbers(column, blanks))
     else:
@@ -192,17 +207,55 @@ def codes(
         if attribute.kind == "dates":  # a column of dates needs no form, unlike strings
             form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
-        else:  # an integer may be written as 1.0
-            known = dict.fromkeys((_whole(text) for text in blanks), attribute.missing)
-            known |= {label: code for code, label in enumerate(attribute.labels)}
-            known |= dict.fromkeys(blanks, attribute.missing)
-            each = np.array([known.get(t, known.get(_whole(t), attribute.unseen)) for t in texts], dtype=int)
+        else:
+            known, key = _known(attribute, frozenset(blanks), _is_number(column.type))
+            each = np.array([known.get(t, known.get(key(t), attribute.unseen)) for t in texts], dtype=int)
         found = np.append(each, attribute.missing)[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
     return found.astype(np.min_scalar_type(len(attribute.labels) - 1))
 
 
-def _whole(text: str) -> str:
-    return _WHOLE.sub(r"\1", text)
+@functools.lru_cache(maxsize=64)
+def _known(attribute: Attribute, blanks: frozenset[str], number: bool) -> tuple[dict, Callable]:
+    """Return the code of each string and key, and the function from a string to its key, which equal values share.
+
+    number : whether the strings are those of a column of numbers, where 2.50 is 2.5. In a column of strings it may be a code
+    """
+    key, labels = (_number if number else _text), attribute.labels
+    known: dict = dict.fromkeys(map(key, blanks), attribute.missing)
+    known |= {key(label): code for code, label in reversed([*enumerate(labels)])}
+    truths = {_TRUTHS.get(_text(label)): code for code, label in reversed([*enumerate(labels[: attribute.declared])])}
+    if {True, False} <= set(truths):
+        known = {spelling: truths[truth] for spelling, truth in _TRUTHS.items()} | known
+    return known | {label: code for code, label in enumerate(labels)} | dict.fromkeys(blanks, attribute.missing), key
+
+
+def _text(text: str) -> str:
+    """Return a string without a fraction of zeros, and a truth value in lower case."""
+    return text.lower() if text.lower() in _TRUTHS else whole_text(text)
+
+
+def _number(text: str):
+    """Return the number that `text` is, or `text`; with leading zeros it is a code and no number."""
+    return Decimal(text) if re.fullmatch(_PLAIN_NUMBER, text) else _text(text)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _suits(attribute: Attribute, kind: pa.DataType) -> bool:
+    """Return whether values of the type `kind` can be values of `attribute`; strings, bytes and lists are judged one by one."""
+    days = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
+    other = pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind)
+    if attribute.kind in NUMBERS:
+        return not (days or other or pa.types.is_boolean(kind))
+    if attribute.kind == "dates":
+        return not (other or pa.types.is_boolean(kind))
+    labels = attribute.labels[: attribute.declared]
+    if pa.types.is_boolean(kind) or _is_number(kind):
+        both = {_TRUTHS.get(_text(label)) for label in labels} >= {True, False}
+        return both or (_is_number(kind) and any(isinstance(_number(label), Decimal) for label in labels))
+    return not days or not all(np.isnan(day(label)) for label in labels)
 
 
 def _values(column) -> pa.Array:
@@ -214,6 +267,8 @@ def _values(column) -> pa.Array:
 
 def _texts(column):
     """Return a column as stripped strings; NaN becomes null, and floats that are integers get all their digits."""
+    if pa.types.is_timestamp(column.type):  # a day is its first moment
+        column = pc.replace_substring_regex(pc.cast(column, pa.string()), r" 00:00:00(\.0+)?Z?$", "")
     if not pa.types.is_floating(column.type):
         return pc.utf8_trim(pc.cast(column, pa.string()), _WHITE)
     numbers = pc.cast(column, pa.float64())
@@ -226,7 +281,7 @@ def _texts(column):
 def _numbers(column, blanks) -> np.ndarray:
     """Return a column as floats (n,), NaN for values that are not numbers."""
     kind = column.type
-    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+    if not _is_number(kind):
         column = _texts(column)
         column = pc.if_else(pc.match_substring_regex(column, _NUMBER), column, None)
     elif pa.types.is_floating(kind):  # the string "inf" is not a number either

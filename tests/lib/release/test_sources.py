@@ -419,6 +419,83 @@ def test_what_stands_for_a_missing_value_does_so_in_a_column_of_any_type(column)
     assert sources.codes(code, column, BLANKS.blanks).tolist() == [2, 2, 2, 2, 3, 0]
 
 
+@pytest.mark.parametrize("truths", ["[True, False]", "['true', 'false']", "[1, 0]", "[1.0, 0.00]"])
+@pytest.mark.parametrize("numbers", ["[1, 2]", "[1.0, 2.0]"])
+def test_a_value_is_one_however_a_source_writes_it(tmp_path, truths, numbers):
+    """A schema is written from a codebook, which does not know as what type a program stores 1, or true."""
+    public = schema.parse(f"attributes: {{t: {{values: {truths}}}, n: {{values: {numbers}}}}}")
+    expected = [[0, 0], [1, 1], [2, 2], [0, 3]]
+    frame = pd.DataFrame({"t": [True, False, None, True], "n": [1, 2, None, 2.5]})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    types = {"bool": pa.bool_(), "whole": pa.int8(), "double": pa.float64(), "fixed": pa.decimal128(9, 3)}
+    columns = {
+        "t": [pa.array(frame.t.tolist(), pa.bool_()).cast(types[each]) for each in ("bool", "whole", "double")],
+        "n": [pa.array([1, 2, None, 2.5], pa.float64()).cast(types[each]) for each in ("double", "fixed")],
+    }
+    data = [(tmp_path / "t.csv", "")]
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as duck, sqlite3.connect(tmp_path / "t.db") as lite:
+        for i, (t, n) in enumerate((t, n) for t in columns["t"] for n in columns["n"]):
+            arrow = pa.table({"t": t, "n": n})
+            pa.parquet.write_table(arrow, tmp_path / f"{i}.parquet")
+            duck.register("arrow", arrow)
+            duck.sql(f"CREATE TABLE t{i} AS FROM arrow")
+            data += [(tmp_path / f"{i}.parquet", ""), (tmp_path / "t.duckdb", f"t{i}")]
+        lite.execute("CREATE TABLE t (t BOOLEAN, n REAL)")
+        lite.executemany("INSERT INTO t VALUES (?, ?)", zip(columns["t"][0].to_pylist(), columns["n"][0].to_pylist()))
+    lite.close()
+    for each, table in [*data, (f"sqlite:///{tmp_path}/t.db", "t")]:
+        assert sources.read(each, public, table).records.tolist() == expected, (each, table)
+
+
+def test_numbers_have_one_spelling_in_a_column_of_numbers_and_codes_have_many():
+    (price,) = schema.parse("attributes: {p: {values: [2.50, 1e3, '01', '3.1', '3.10', '-0.0']}}").attributes
+    numbers = [2.5, 1000, 1, 3.1, 0]
+    for column in (pa.array(numbers), pa.array(numbers, pa.float32()), pa.array(numbers).cast(pa.decimal128(30, 6))):
+        assert sources.codes(price, column).tolist() == [0, 1, 7, 3, 5]
+    assert sources.codes(price, pa.array(["2.50", "2.5", "1000", "1", "01", "3.1", "3.10"])).tolist() == [
+        0, 7, 7, 7, 2, 3, 4,
+    ]  # fmt: skip
+    with pytest.raises(ValueError, match=r"line 1, column 30: values of 'p' must be distinct strings \(1.0 equals 1\)"):
+        schema.parse("attributes: {p: {values: [1, 1.0]}}")
+    (stated,) = schema.parse("attributes: {p: {values: [1.0, 2], unseen: 1, missing: 2.0}}").attributes
+    assert sources.codes(stated, pa.array(["1", "2", "3", None])).tolist() == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    "said, column, wanted",
+    [
+        ("values: ['yes', 'no']", pa.array([True, None]), "the values that the schema lists, got the type bool"),
+        ("values: ['01', '02']", pa.array([1, 2]), "the values that the schema lists, got the type int64"),
+        ("values: [low, high]", pa.array([1.5]), "the values that the schema lists, got the type double"),
+        (
+            "values: [low, high]",
+            pa.array([1], pa.date32()),
+            r"the values that the schema lists, got the type date32\[day\]",
+        ),
+        ("range: [0, 9]", pa.array([True]), "numbers, got the type bool"),
+        ("range: [0, 9]", pa.array([1], pa.timestamp("s")), r"numbers, got the type timestamp\[ms\]"),
+        ("dates: [2001-01-01, 2002-01-01]", pa.array([1], pa.time32("s")), r"dates, got the type time32\[ms\]"),
+    ],
+)
+def test_a_type_that_has_none_of_the_values_is_refused_before_anything_is_counted(tmp_path, said, column, wanted):
+    """Every record would become `other` or missing, which the noisy counts would tell after the budget is spent."""
+    public = schema.parse(f"attributes: {{v: {{{said}}}}}")
+    pa.parquet.write_table(pa.table({"v": column}), tmp_path / "v.parquet")
+    with pytest.raises(ValueError, match=f"v.parquet, column 'v' must hold {wanted}, whose values are others"):
+        sources.check(tmp_path / "v.parquet", public)
+    pa.parquet.write_table(pa.table({"v": pa.nulls(3)}), tmp_path / "v.parquet")  # no value is of no type
+    assert sources.read(tmp_path / "v.parquet", public).records.tolist() == [[public.attributes[0].missing]] * 3
+
+
+def test_a_moment_is_a_listed_day():
+    (day,) = schema.parse("attributes: {d: {values: [2001-01-01, 2001-01-02]}}").attributes
+    for unit in ("s", "ns"):
+        moments = (
+            pa.array([11323 * 86400, 11324 * 86400, 11324 * 86400 + 1]).cast(pa.timestamp("s")).cast(pa.timestamp(unit))
+        )
+        assert sources.codes(day, moments).tolist() == [0, 1, 3]
+
+
 def test_no_type_is_guessed_from_the_first_records(tmp_path):
     """Numbers come first and a text far below; it counts as missing or as a value, as the schema says."""
     rows = [("x", number % 10) for number in range(5_000)] + [("y", "many"), ("7", 7.5)]
@@ -494,8 +571,8 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
         (tmp_path / "none.csv", "", "data must be an existing file or folder, or an address, got '"),
         (tmp_path / "t.parquet", "", "t.parquet cannot be read as Parquet: "),
         (tmp_path / "nothing", "", "nothing must hold Parquet files, got none"),
-        (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values: "),
-        (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must hold plain values: "),
+        (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values, such as numbers or UTF-8 text, got the type "),
+        (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must hold plain values, such as numbers or UTF-8 text, got the type "),
         (tmp_path / "other.parquet", "", "other.parquet must have one column 'b', got none among 'a', 'c'"),
         (tmp_path / "t.csv.gz", "", "t.csv.gz cannot be read: "),
         (tmp_path / "t.duckdb", "t", "t.duckdb, table 't' cannot be read: "),
@@ -522,7 +599,10 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
 
 def test_numbers_that_are_lists_get_a_sentence(tmp_path):
     pa.parquet.write_table(pa.table({"a": ["x"], "b": [[1]]}), tmp_path / "nested.parquet")
-    with pytest.raises(ValueError, match="nested.parquet, column 'b' must hold plain values: "):
+    with pytest.raises(
+        ValueError,
+        match="nested.parquet, column 'b' must hold plain values, such as numbers or UTF-8 text, got the type list",
+    ):
         sources.numbers(tmp_path / "nested.parquet", SMALL)
 
 
