@@ -4,7 +4,7 @@ For every source, a batch is a mapping from attribute to its codes, an array of 
 batches at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from
 the records, the type of one file is not imposed on another, and the names of folders are strings.
 
-Errors in a source raise a ``ValueError`` of one sentence. The message may quote records; only their owner may see it.
+Errors in a source raise a ``ValueError`` of one sentence, which quotes names of columns and tables, but no records.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
@@ -74,7 +75,7 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
     ...     print([batch["sex"].tolist() for batch in batches(path, public)], public.attributes[0].labels)
     [[1, 0, 3]] ('female', 'male', 'missing', 'other')
     """
-    for batch in _open(str(data), tuple(each.name for each in schema.attributes), table, schema.multiline):
+    for batch in _open(data, tuple(each.name for each in schema.attributes), table, schema.multiline):
         coded = {}
         for each, column in zip(schema.attributes, batch.columns):
             with _plain(data, each.name, column):
@@ -132,7 +133,7 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
     """
     numeric = [each for each in schema.attributes if each.kind in NUMBERS]
     found: dict[str, list[np.ndarray]] = {each.name: [np.zeros(0)] for each in numeric}
-    for batch in _open(str(data), tuple(found), table, schema.multiline):
+    for batch in _open(data, tuple(found), table, schema.multiline):
         for name, column in zip(found, batch.columns):
             with _plain(data, name, column):
                 found[name].append(_numbers(_values(column), schema.blanks))
@@ -295,9 +296,12 @@ def _numbers(column, blanks) -> np.ndarray:
 # ---- the sources: each yields record batches with the requested columns, in their order
 
 
-def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBatch]:
+def _open(data: str | Path, names, table: str, multiline: bool) -> Iterator[pa.RecordBatch]:
     """Return the record batches of `data`, read by the function for its kind of source."""
-    path, scheme = Path(data), re.match(r"(\w+)://", data)
+    if not isinstance(data, (str, Path)):
+        raise ValueError(f"data must be a path or an address, got an object of the type {type(data).__name__}")
+    data = str(data)
+    path, scheme = Path(data), re.match(r"([\w+.:-]+)://", data)
     database = scheme or path.suffix.lower() in _DUCKDB
     if scheme and scheme[1] not in SCHEMES:
         raise ValueError(f"data must be a file, a folder or an address of {', '.join(SCHEMES)}, got {scheme[1]}://")
@@ -305,12 +309,17 @@ def _open(data: str, names, table: str, multiline: bool) -> Iterator[pa.RecordBa
         raise ValueError(f"table must name one of the tables of {_shown(data)}, got none")
     if table and not database:
         raise ValueError(
-            f"table must be left out for {data}, got {table!r}: the file is {_of_a_database(path) or 'not a database'}"
+            f"table must be left out for {_shown(data)}, got {table!r}: the file is {_of_a_database(path) or 'not a database'}"
         )
     if scheme:
         return _sql(data, scheme[1], names, table)
-    if not path.exists():
-        raise ValueError(f"data must be an existing file or folder, or an address, got {data!r}")
+    if not os.path.exists(data):
+        given = (
+            repr(_shown(data))
+            if len(data.splitlines()) == 1 and len(data) < 4096
+            else "a text that is longer than a path"
+        )
+        raise ValueError(f"data must be an existing file or folder, or an address, got {given}")
     if database:
         return _duckdb(data, names, table)
     if what := _of_a_database(path):
@@ -485,27 +494,33 @@ def _duckdb(data: str, names, table) -> Iterator[pa.RecordBatch]:
     with extra("databases"):
         import duckdb  # imported only where it is needed, like the drivers below
 
+    there, opened = f"{data}, table {table!r}", False
     try:
-        with closing(duckdb.connect(data, read_only=True)) as connection:
-            _lacking(f"{data}, table {table!r},", names, connection.sql(_select(["*"], table)).columns)
-            yield from connection.sql(_select(map(_quoted, names), table)).to_arrow_reader(ROWS)
-    except duckdb.Error as error:
-        raise ValueError(f"{data}, table {table!r} cannot be read: {_one_line(error)}") from None
+        settings: dict = {"python_enable_replacements": False}  # or `table` could name a variable of this program
+        with closing(duckdb.connect(data, read_only=True, config=settings)) as connection:
+            records = connection.table(_path_of(table))  # unlike SQL, it does not take a path for a table
+            _lacking(f"{there},", names, records.columns)
+            opened = True
+            yield from records.project(", ".join(map(_quoted, names))).to_arrow_reader(ROWS)
+    except (duckdb.Error, pa.ArrowException) as error:
+        raise ValueError(f"{there} cannot be read: {_said(error, opened)}") from None
 
 
 def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
     with extra("databases"):
         import adbc_driver_manager
 
+    there, opened = f"{_shown(data)}, table {table!r}", False
     try:
         with _connected(data, scheme) as connection, connection.cursor() as cursor:
-            cursor.execute(f"{_select(['*'], table)} WHERE 1 = 0")
-            _lacking(f"{_shown(data)}, table {table!r},", names, [column[0] for column in cursor.description])
-            cursor.execute(_select(map(_as_text, names), table))
+            cursor.execute(f"SELECT * FROM {_path_of(table)} WHERE 1 = 0")
+            _lacking(f"{there},", names, [column[0] for column in cursor.description])
+            opened = True
+            cursor.execute(f"SELECT {', '.join(map(_as_text, names))} FROM {_path_of(table)}")
             for batch in cursor.fetch_record_batch():
                 yield pa.RecordBatch.from_arrays([_told(column) for column in batch.columns], list(names))
     except (adbc_driver_manager.Error, pa.ArrowException, OSError) as error:
-        raise ValueError(f"{_shown(data)}, table {table!r} cannot be read: {_one_line(error)}") from None
+        raise ValueError(f"{there} cannot be read: {_said(error, opened)}") from None
 
 
 def _as_text(name: str) -> str:
@@ -523,6 +538,11 @@ def _connected(data: str, scheme: str):
         with extra("databases"):
             import adbc_driver_postgresql.dbapi
 
+        password = re.match(r"\w+://[^/@?:]*:(.*)@", data)  # a part of it may be a host or a port for the driver
+        if re.search(r"\s|%(?![0-9a-fA-F]{2})", data) or (password and re.search(r"[/?#@\[\]]", password[1])):
+            raise ValueError(
+                f"data must be an address whose special characters are in the form %2F for a slash, got {_shown(data)}"
+            )
         return adbc_driver_postgresql.dbapi.connect(data)
     with extra("databases"):
         import adbc_driver_sqlite.dbapi
@@ -533,8 +553,8 @@ def _connected(data: str, scheme: str):
     return adbc_driver_sqlite.dbapi.connect(f"{path.resolve().as_uri()}?mode=ro")
 
 
-def _select(columns, table: str) -> str:
-    return f"SELECT {', '.join(columns)} FROM {'.'.join(map(_quoted, table.split('.')))}"
+def _path_of(table: str) -> str:
+    return ".".join(map(_quoted, table.split(".")))
 
 
 def _quoted(name: str) -> str:
@@ -543,9 +563,13 @@ def _quoted(name: str) -> str:
 
 def _shown(data: str) -> str:
     """Return an address without its password, which precedes the host or follows a question mark."""
-    return re.sub(
-        r"([?&][^=&]*pass[^=&]*=)[^&]*", r"\1...", re.sub(r"(://[^/@]*?):[^/]*@", r"\1@", data), flags=re.IGNORECASE
-    )
+    shown = re.sub(r"(:/*[^/@?:]*):.*@", r"\1@", data)
+    return re.sub(r"(pass[^=&]*=)[^&]*", r"\1...", shown, flags=re.IGNORECASE)
+
+
+def _said(error, opened: bool) -> str:
+    """Return the message of a database; when records are being read, only the kind of error, because messages quote them."""
+    return f"{type(error).__name__} while its records were read" if opened else _one_line(error)
 
 
 def _one_line(error) -> str:

@@ -597,6 +597,86 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.parametrize("table", ["pa", "np", "names", "data", "table", "duckdb", "a.parquet", "far/a.parquet"])
+def test_a_table_is_one_of_the_database_and_nothing_else(tmp_path, monkeypatch, table):
+    """DuckDB would also read the variables of the program that calls it, and files."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "far").mkdir()
+    for name in ("a.parquet", "far/a.parquet"):
+        pa.parquet.write_table(pa.table({"a": ["x"], "b": [1]}), name)
+    with duckdb.connect("t.duckdb") as connection:
+        connection.sql("CREATE TABLE t AS SELECT 'x' AS a, 1 AS b")
+    assert sources.read("t.duckdb", SMALL, "main.t").records.tolist() == [[0, 0]]
+    with pytest.raises(ValueError, match="cannot be read: Catalog Error: Table with name .* does not exist!$"):
+        sources.read("t.duckdb", SMALL, table)
+
+
+def test_no_message_quotes_a_record(tmp_path):
+    secret, other = "Anna Smith", "HIV"
+    frame = pd.DataFrame({"a": [secret] * 3, "b": [other] * 3})
+    csv_files = {
+        "no header": f"{secret},{other}\n",
+        "no header, latin-1": f"{secret} \xe4,{other}\n".encode("latin-1"),
+        "no header, quoted": f'"{secret}\n","{other}"\n',
+        "cells": f"a,b\n{secret},{other},1\n",
+        "latin-1": f"a,b\n{secret} \xe4,{other}\n".encode("latin-1"),
+        "quote": f'a,b\n"{secret},{other}\n',
+        "quotes": f'a,b\n"{secret}"x,{other}\n"{secret}\n",1\n',
+        "long": f"a,b\n{secret * 999_999},{other}\n",
+        "header": f'a,b,"\n{secret},{other},1\n',
+        "ends": f"a,b\r{secret},{other}\n\n{secret}\r",
+    }
+    given = [
+        (frame, ""),
+        (pa.table(frame), ""),
+        (frame.to_dict(), ""),
+        (frame.to_csv(), ""),
+        (frame.to_csv() * 999, ""),
+    ]
+    for name, text in csv_files.items():
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        given.append((tmp_path / name, ""))
+    for name, column in {"bytes": [secret.encode() + b"\xff"], "list": [[secret]], "struct": [{"of": secret}]}.items():
+        pa.parquet.write_table(pa.table({"a": column, "b": [other]}), tmp_path / f"{name}.parquet")
+        given.append((tmp_path / f"{name}.parquet", ""))
+    whole = (tmp_path / "bytes.parquet").read_bytes()
+    (tmp_path / "cut.parquet").write_bytes(whole[:60] + whole[70:])
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection, sqlite3.connect(tmp_path / "t.db") as lite:
+        connection.sql(
+            f"CREATE TABLE t AS SELECT '{secret}' AS a; CREATE VIEW v AS SELECT CAST(a AS integer) AS a, 1 AS b FROM t"
+        )
+        lite.execute("CREATE TABLE t (a, b)")
+        lite.execute("INSERT INTO t VALUES (?, ?)", (secret.encode() + b"\xff", other))
+    lite.close()
+    given += [(tmp_path / "cut.parquet", ""), (tmp_path / "t.duckdb", "v"), (f"sqlite:///{tmp_path}/t.db", "t")]
+    refused = 0
+    for data, table in given:
+        for public in (SMALL, MULTILINE):
+            try:
+                sources.read(data, public, table)
+            except ValueError as refusal:
+                refused += 1
+                assert not re.search("Anna|Smith|HIV", str(refusal)) and len(str(refusal).splitlines()) == 1, refusal
+    assert refused >= 2 * len(given) - 2
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        *(f"postgresql://me:SE{letter}CRET@127.0.0.1:1/db" for letter in "/?#@:%[] "),
+        *("postgres://:SECRET@127.0.0.1:1/db", "postgresql://me:SE%2FCRET@127.0.0.1:1/db"),
+        *(f"postgresql://127.0.0.1:1/db?user=u&{name}=SE/CRET" for name in ("password", "PassWord", "sslpassword")),
+        *("postgresql://127.0.0.1:1/db?password=SE%CRET", "postgresql+psycopg://me:SE/CRET@h/db", " postgresql://me:SECRET@h/db"),
+        *("jdbc:postgresql://me:SE/CRET@h/db", "postgresql:/me:SECRET@h/db", "host=h password=SECRET"),
+    ],
+)  # fmt: skip
+def test_no_message_shows_a_password(address):
+    for table in ("t", ""):
+        with pytest.raises(ValueError) as refusal:
+            sources.read(address, SMALL, table)
+        assert not re.search("SE|CRET", str(refusal.value))
+
+
 def test_numbers_that_are_lists_get_a_sentence(tmp_path):
     pa.parquet.write_table(pa.table({"a": ["x"], "b": [[1]]}), tmp_path / "nested.parquet")
     with pytest.raises(
