@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 
 import click
 
 from .answers import one_line
 from .costs import compose, epsilon, sigma
+from .ending import ends_at
 from .synthesis import synthesize
 from .verdicts import ledger
 
@@ -33,6 +35,8 @@ for each in (epsilon, sigma, compose, synthesize, ledger):
 def main(words=None) -> int:
     """Run the command with `words`, by default the arguments from the terminal, and return its exit status."""
     try:
+        if words is None:
+            ends_at(signal.SIGINT, signal.SIGTERM, *filter(None, [getattr(signal, "SIGHUP", None)]))  # Windows lacks it
         if sys.stdout is None:
             raise OSError("standard output is closed, so the answer cannot be printed")
         if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
@@ -52,8 +56,8 @@ def main(words=None) -> int:
         return 0
     except (ValueError, ArithmeticError, OSError, ImportError, MemoryError) as error:
         click.echo(one_line(error), err=True)
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("interrupted", err=True)
+    except (click.Abort, KeyboardInterrupt) as stopped:
+        click.echo(str(stopped) or "interrupted", err=True)
         return 130
     return 2
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from pathlib import Path
 
 import click
@@ -12,6 +10,7 @@ import click
 from ..release import files
 from .answers import answer, as_json
 from .costs import WHICH, option
+from .ending import check_memory, interrupted
 
 
 @click.command(
@@ -56,6 +55,20 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     schema.yml, and statement.txt, which states the guarantee. The folder must be new or empty, so that a release cannot
     replace an earlier one: the epsilons of all releases of the same records add up.
     """
+    try:
+        made = _release(data, schema, epsilon, delta, neighbours, workload, records, within, table, output)
+    except KeyboardInterrupt:
+        raise KeyboardInterrupt(interrupted(output)) from None
+    held = ", ".join(sorted(each.name for each in output.iterdir()))
+    promised = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
+    answer({"output": str(output), "files": held, "records": made[0]} | promised, as_json)
+    if made[1]:
+        click.echo(made[1], err=True)
+
+
+def _release(data, schema, epsilon, delta, neighbours, workload, records, within, table, output) -> tuple[int, str]:
+    """Write the files of a release to `output`, and return the number of records and the doubts about the schema."""
+    check_memory()
     from ..release import schema as schemas  # needs the extra `data`, and is slow to import
     from ..release import sources
     from ..release import synthesizer as release
@@ -64,25 +77,13 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
         raise FileNotFoundError(
             f"DATA and SCHEMA must be existing files, got {data!r} and {schema!r}, which do not exist"
         )
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise FileExistsError(
-            f"{output} already exists; to make another release, whose epsilon adds to the total, name a new folder "
-            "with --output"
-        )
+    files.check_new(output)
     sources.check(data, public := schemas.read(schema), table)
     workload = workload or min(2, len(public.attributes))
-    files.check_writable(output.with_name(f".{output.name}"))
-    counted = sources.count(data, public, workload, table)
-    result = release.run(counted, epsilon, delta, size=workload, neighbours=neighbours, records=records)
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
-        made = Path(scratch) / "made"
-        made.mkdir()
-        promise = release.statement(epsilon, delta, neighbours)
+    promise = release.statement(epsilon, delta, neighbours)
+    with files.new_folder(output) as made:
+        counted = sources.count(data, public, workload, table)
+        result = release.run(counted, epsilon, delta, size=workload, neighbours=neighbours, records=records)
         release.write(made, result, public, workload, promise, within=within)
         shutil.copyfile(schema, made / "schema.yml")
-        os.replace(made, output)
-    promised = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
-    held = ", ".join(sorted(each.name for each in output.iterdir()))
-    answer({"output": str(output), "files": held, "records": len(result.synthetic)} | promised, as_json)
-    if doubts := release.doubts(release.treated(result, public)):
-        click.echo(doubts, err=True)
+    return len(result.synthetic), release.doubts(release.treated(result, public))

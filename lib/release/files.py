@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files and folders that are written whole or not at all."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +40,64 @@ def whole(path: str | Path) -> Iterator[Path]:
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_folder(path: str | Path) -> Iterator[Path]:
+    """Provide an empty folder for the block to fill; when the block ends, it becomes the folder `path` at once.
+
+    `path` may be absent or an empty folder, or a link to either. Then its target is written. If the block raises, what
+    was at `path` stays. (A killed block leaves a folder with the name .released-... beside `path`.)
+
+    Raises ``FileExistsError`` as `check_new` does, and ``OSError`` if the folder cannot be made. Before the block runs,
+    an empty folder is put in place in the same way, to find out.
+
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from lib.release.files import new_folder
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with new_folder(f"{folder}/released") as made:
+    ...         length = (made / "answer.txt").write_text("42")
+    ...     print(Path(folder, "released/answer.txt").read_text())
+    42
+    """
+    check_new(path)
+    target = Path(os.path.realpath(path))
+    there = target.exists()
+    with _said_of(path):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        scratch = tempfile.TemporaryDirectory(prefix=".released-", dir=target.parent)
+    with scratch:
+        made = Path(scratch.name, "made")
+        for last in (False, True):
+            made.mkdir()
+            if last:
+                yield made
+            with _said_of(path):
+                if target.exists():
+                    shutil.copymode(target, made)
+                made.replace(target)
+                if not (last or there):
+                    target.rmdir()
+
+
+@contextmanager
+def _said_of(path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:  # for example, another process has made a folder of this name
+        raise OSError(
+            error.errno, f"cannot be created, so nothing was released ({error.strerror})", str(path)
+        ) from None
+
+
+def check_new(path: str | Path) -> None:
+    """Raise ``FileExistsError`` if `path` is neither absent nor an empty folder, or is the current folder."""
+    path = Path(path)
+    if path.exists() and (not path.is_dir() or any(path.iterdir()) or path.samefile(".")):
+        raise FileExistsError(
+            f"{path} already exists; for another release, whose epsilon adds to the total, name a new folder as the output"
+        )
 
 
 def check_writable(path: str | Path, size: int = 1) -> None:

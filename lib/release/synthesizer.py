@@ -275,13 +275,16 @@ def marks(schema: Schema) -> str:
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
     """Return the guarantee in words, for publication; with a `seed` there is no guarantee. Arguments are as for `run`.
 
+    Raises ``ValueError`` for values that `run` refuses, so that a caller may find out before the records are counted.
+
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
     (1, 1e-09)-differentially private
     >>> print(statement(1.0, 1e-9, "unbounded", seed=7).partition(" The ")[0])
     **Not for release.**
     """
-    epsilon, delta = checks.number("epsilon", epsilon, "(0, inf)"), checks.number("delta", delta, "(0, 1)")
+    epsilon = checks.number("epsilon", epsilon, "[1e-6, 1e6]" if seed is None else "(0, inf)")  # as `aim` does
+    delta = checks.number("delta", delta, "[1e-300, 1)" if seed is None else "(0, 1)")
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if seed is not None:
         return (

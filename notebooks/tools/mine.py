@@ -13,15 +13,11 @@ interrupted.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import signal
 import sys
-import tempfile
 import warnings
 from pathlib import Path
-
-from notebooks.tools.ending import ends_at
 
 # All else takes seconds to import, so that is done where an interrupt ends with a sentence.
 
@@ -47,22 +43,18 @@ class Failed(Exception):
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
     """Write all results to the folder `output`; `options` are values for those parameters of the notebook."""
+    from lib.command.ending import check_memory
+
+    check_memory()
     from lib.release import files, schema, sources
     from lib.release import synthesizer as releases
 
-    if output.exists() and (not output.is_dir() or any(output.iterdir())):
-        raise Refused(
-            f"{output} already exists; for another release, name a new folder with OUTPUT "
-            "(the epsilons of all releases of the same records add up)"
-        )
+    files.check_new(output)
     data = str(Path(data).resolve()) if Path(data).exists() else data  # the notebook's kernel may work elsewhere
     sources.check(data, public := schema.read(schema_file), options.get("table", ""))
     if len(public.attributes) == 1:
         options = {"workload": "1"} | options  # and not pairs
-    files.check_writable(output.with_name(f".{output.name}"))
-    with tempfile.TemporaryDirectory(prefix=f".{output.name}-", dir=output.parent) as scratch:
-        made = Path(scratch) / "made"
-        made.mkdir()
+    with files.new_folder(output) as made:
         given = {
             "data": data,
             "schema": str(Path(schema_file).resolve()),
@@ -73,10 +65,6 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")
         doubts = releases.doubts(releases.treated(releases.load(made / "model.npz"), public))
-        try:
-            os.replace(made, output)
-        except OSError as error:  # another process has made a folder of this name
-            raise Refused(f"{output} cannot be created, so nothing was released: {error.strerror}") from None
     attributes = "1 attribute" if len(public.attributes) == 1 else f"{len(public.attributes)} attributes"
     print(f"{output} contains {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
           f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours", doubts, sep="\n" if doubts else "")  # fmt: skip
@@ -150,20 +138,22 @@ def main(words=None) -> int:
     except Failed as error:
         print(error, file=sys.stderr)
         return 1
-    except (Refused, ValueError, OSError) as error:
+    except (Refused, ValueError, OSError, MemoryError) as error:
         from lib.command.answers import one_line
 
         print(one_line(error), file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        made = given.command == "release" and given.output.is_dir() and any(given.output.iterdir())
-        done = f"the release in {given.output} is complete" if made else "nothing was released"
-        print(f"interrupted; {done}", file=sys.stderr)
+        from lib.command.ending import interrupted
+
+        print(interrupted(given.output) if given.command == "release" else "interrupted", file=sys.stderr)
         return 130
     return 0
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")  # from the tools; the report has the relevant messages
+    from lib.command.ending import ends_at
+
     ends_at(signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     sys.exit(main())

@@ -48,10 +48,10 @@ from nbclient.exceptions import CellExecutionError, DeadKernelError  # noqa: E40
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from lib.numerics import checks  # noqa: E402  (the repository root must be on the path first)
+from lib.command.ending import ends_at  # noqa: E402  (the repository root must be on the path first)
+from lib.numerics import checks  # noqa: E402
 from lib.release import files  # noqa: E402
 from notebooks.tools import kept, progress  # noqa: E402
-from notebooks.tools.ending import ends_at  # noqa: E402
 
 FULL = ROOT / "notebooks/full.yml"
 PYTHON = {

@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 A_TASK_FAILS_THAT_NOBODY_WAITS_FOR = """
 import asyncio, os, signal, sys
-from notebooks.tools.ending import ends_at
+from lib.command.ending import ends_at
 
 async def fails():
     raise ArithmeticError

@@ -3,14 +3,17 @@ one sentence and the exit status 2."""
 
 import ast
 import csv
+import functools
 import itertools
 import json
 import math
 import os
 import re
 import shlex
+import signal
 import subprocess
 import sys
+import time
 import unicodedata
 from pathlib import Path
 
@@ -255,6 +258,60 @@ def test_a_release_is_not_written_over(run, folder):
     status, out, err = run("synthesize members.csv schema.yml")
     assert (status, out) == (2, "") and err.startswith("released already exists; ") and err.count("\n") == 1
     assert [path.name for path in (folder / "released").iterdir()] == ["synthetic.csv"]
+
+
+@pytest.mark.parametrize(
+    "setting",
+    ["epsilon 0", "epsilon nan", "epsilon 1e-7", "epsilon 1e7", "delta 0", "delta 1", "delta 1e-301", "workload 6", "output ."],
+)  # fmt: skip
+def test_a_bad_setting_is_refused_before_a_record_is_counted(run, folder, monkeypatch, setting):
+    monkeypatch.setattr("lib.release.counter.Counter.add", lambda *_: pytest.fail("a batch was counted"))
+    (folder / "schema.yml").write_text("attributes: {card: {values: [child, adult]}, age: {range: [0, 99]}}")
+    status, out, err = run(f"synthesize members.csv schema.yml --{setting}")
+    assert (status, out) == (2, "") and err.startswith(f"{setting.split()[0].replace('output', '.')} "), err
+    assert sorted(path.name for path in folder.iterdir()) == ["members.csv", "schema.yml"]
+
+
+PAUSED = """
+import sys, time
+from lib.command import main
+from lib.release import synthesizer
+def waits(folder, *_, **__):
+    (folder / "synthetic.csv").touch()
+    time.sleep(60)
+synthesizer.write = waits
+sys.exit(main.main())
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ends", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_release_that_is_ended_leaves_nothing(folder, ends):
+    """The process is ended when it has written a file."""
+    words = [sys.executable, "-c", PAUSED, "synthesize", "members.csv", "schema.yml", "--workload", "1"]
+    heard = functools.partial(signal.signal, ends, signal.SIG_DFL)
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True, preexec_fn=heard) as running:
+        while not list(folder.rglob("made/*")) and running.poll() is None:
+            time.sleep(0.02)
+        running.send_signal(ends)
+        assert running.communicate()[1] == "interrupted; nothing was released\n" and running.returncode == 130
+    assert sorted(path.name for path in folder.iterdir()) == ["members.csv", "schema.yml"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [300_000, 600_000, 1_600_000])
+def test_too_little_memory_for_a_release_ends_with_a_sentence(folder, limit):
+    """Below such a limit, a library asked for memory without end."""
+    line = (
+        f"ulimit -v {limit}; exec {shlex.quote(sys.executable)} -m lib.command.main synthesize members.csv schema.yml"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"} | {
+        "PYTHONPATH": str(ROOT)
+    }
+    done = subprocess.run(["bash", "-c", line], env=environment, capture_output=True, text=True, timeout=100)
+    said = "2048 MiB of memory addresses are needed, but a limit (ulimit -v) leaves less\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
 
 
 def test_where_it_fails_nothing_is_left(run, folder, monkeypatch):

@@ -128,3 +128,81 @@ def test_many_at_once_leave_one_whole_file(tmp_path):
         thread.join()
     assert len(set((tmp_path / "file").read_text())) == 1 and names(tmp_path) == ["file"]
     assert os.stat(tmp_path / "file").st_size == 10_000
+
+
+# ---- folders
+
+
+@pytest.mark.parametrize("kind", ["absent", "below absent ones", "empty", "link", "dangling link"])
+def test_a_new_folder_appears_whole_where_it_is_to_be(tmp_path, kind):
+    output, target = tmp_path / "out", tmp_path / "elsewhere/target"
+    if kind == "below absent ones":
+        output = tmp_path / "one/two/out"
+    elif kind == "empty":
+        output.mkdir(mode=0o700)
+    elif kind.endswith("link"):
+        output.symlink_to(target)
+        if kind == "link":
+            target.mkdir(parents=True)
+    with files.new_folder(output) as made:
+        assert not output.exists() or not list(output.iterdir())
+        (made / "file").write_text("all")
+    assert (output / "file").read_text() == "all" and output.is_symlink() == kind.endswith("link")
+    assert kind != "empty" or output.stat().st_mode & 0o777 == 0o700
+    assert not list(tmp_path.rglob(".released-*"))
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device", "file")])
+@pytest.mark.parametrize("there", [True, False])
+def test_a_block_that_ends_early_leaves_no_folder(tmp_path, error, there):
+    (tmp_path / "out").mkdir() if there else None
+    with pytest.raises(type(error)) as raised, files.new_folder(tmp_path / "out") as made:
+        (made / "file").write_text("half")
+        raise error
+    assert raised.value is error
+    assert names(tmp_path) == ["out"] * there and not list(tmp_path.rglob("file"))
+
+
+def test_of_two_that_make_one_folder_the_second_is_refused_and_the_first_stays(tmp_path):
+    output = tmp_path / "out"
+    said = r"cannot be created, so nothing was released \(Directory not empty\)"
+    with pytest.raises(OSError, match=said) as refusal, files.new_folder(output) as second:
+        (second / "file").write_text("of the second")
+        with files.new_folder(output) as first:
+            (first / "file").write_text("of the first")
+    assert refusal.value.filename == str(output)
+    assert (output / "file").read_text() == "of the first" and names(tmp_path) == ["out"]
+
+
+@pytest.mark.parametrize("place", ["file", "full", "link to a file", "file/below", ".", "/proc/out", "/", "circle"])
+def test_a_place_for_no_folder_is_refused_before_the_block(tmp_path, monkeypatch, place):
+    """What is done at the end is tried at the beginning; the current folder would be taken away from the shell."""
+    (tmp_path / "file").touch()
+    (tmp_path / "full/of").mkdir(parents=True)
+    (tmp_path / "link to a file").symlink_to("file")
+    (tmp_path / "circle").symlink_to("circle")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    before = names(tmp_path)
+    with pytest.raises(OSError) as refusal, files.new_folder(place if place in ("/", ".") else tmp_path / place):
+        raise AssertionError
+    assert ".released-" not in str(refusal.value) and names(tmp_path) == before
+
+
+def test_a_place_that_cannot_be_replaced_is_refused_before_the_block(tmp_path):
+    """A mounted folder is one: it is empty, but nothing can take its place."""
+    (tmp_path / "disk").mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", tmp_path / "disk"], capture_output=True).returncode:
+        pytest.skip("only an administrator may mount a disk")
+    try:
+        said, folder = "cannot be created, so nothing was released", files.new_folder(tmp_path / "disk")
+        with pytest.raises(OSError, match=said), folder:
+            raise AssertionError
+    finally:
+        subprocess.run(["umount", tmp_path / "disk"], check=True)
+    assert names(tmp_path) == ["disk"]
+
+
+def test_what_a_killed_release_leaves_is_ignored_by_git():
+    for place in (".released-k3jx/made/synthetic.csv", "notebooks/.released-k3jx"):
+        assert subprocess.run(["git", "check-ignore", "-q", place], cwd=ROOT).returncode == 0

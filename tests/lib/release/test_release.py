@@ -478,7 +478,10 @@ def test_what_cannot_be_used_ends_with_a_sentence_and_two(tmp_path, capsys):
     (tmp_path / "file").write_text("x")
     out = tmp_path / "out"
     cases = [
-        ((data, public, there), "for another release, name a new folder with OUTPUT"),
+        (
+            (data, public, there),
+            "for another release, whose epsilon adds to the total, name a new folder as the output",
+        ),
         ((data, public, tmp_path / "file"), "file already exists"),
         ((data, tmp_path / "bad.yml", out), "bad.yml, line 1, column 13: attributes must be a mapping of names"),
         ((data, tmp_path / "none.yml", out), "none.yml: No such file or directory"),
