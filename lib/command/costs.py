@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 
 import click
@@ -17,10 +20,36 @@ WHICH = click.Choice(("unbounded", "bounded"))
 KINDS = {"gaussian": Gaussian, "laplace": Laplace, "pure": RandomizedResponse}
 
 
-def option(name: str, said: str, *, default=None, kind=click.FLOAT):
+class Number(click.types.FloatParamType):
+    """A number, also in the form of a fraction such as 256/60000."""
+
+    def convert(self, value, param, ctx):
+        return super().convert(of_fraction(value), param, ctx)
+
+
+class Whole(click.IntRange):
+    """An integer, also in a form such as 1e4."""
+
+    name = "integer"
+
+    def convert(self, value, param, ctx):
+        with suppress(ValueError, TypeError):
+            if float(value).is_integer():  # finite
+                value = str(int(Decimal(value)))
+        return super().convert(value, param, ctx)
+
+
+def of_fraction(value):
+    """Return the number that `value` is, if it is a fraction of integers, and else `value`."""
+    with suppress(ValueError, TypeError, ArithmeticError):
+        return float(Fraction(value)) if "/" in value else value
+    return value
+
+
+def option(name: str, said: str, *, default=None, kind: click.ParamType | None = None):
     """Return an option that must be given, unless it has a default."""
     shown = {"default": default, "show_default": True} if default is not None else {"required": True}
-    return click.option(f"--{name}", type=kind, help=said, **shown)
+    return click.option(f"--{name}", type=kind or Number(), help=said, **shown)
 
 
 sensitivity = option(
@@ -33,8 +62,8 @@ neighbours = option(
     default="unbounded",
     kind=WHICH,
 )
-sampling = option("sampling", "The probability that a step samples a record, in [1e-6, 1].")
-steps = option("steps", "The number of steps, an integer.", kind=click.INT)
+sampling = option("sampling", "The probability that a step samples a record, in [1e-6, 1], for example 256/60000.")
+steps = option("steps", "The number of steps, an integer.", kind=Whole())
 
 
 @click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6")
@@ -98,9 +127,9 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 @option(
     "records",
     "n, the number of records, without the record that is added or removed.",
-    kind=click.INT,
+    kind=Whole(),
 )
-@option("attributes", "d, the number of attributes, each scaled to [-1, 1].", kind=click.INT)
+@option("attributes", "d, the number of attributes, each scaled to [-1, 1].", kind=Whole())
 @option(
     "sigma",
     "The variance that is added to each attribute, at most 1 for bounded neighbours. If nothing is added, the smallest eigenvalue that the covariance may have, in (0, 1), an assumption about the data that is not checked.",
@@ -114,7 +143,7 @@ def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
 @delta
 @click.option(
     "--made",
-    type=click.IntRange(1),
+    type=Whole(1),
     help="The number of synthetic records. Fix it in advance, because the number of records may be private.  [default: n]",
 )
 @neighbours
@@ -194,7 +223,7 @@ class Mechanism(click.ParamType):
     name = "mechanism"
 
     def convert(self, value, param, ctx):
-        found = re.fullmatch(r"(\w+):([^x]+)(?:x(\d+))?", value)
+        found = re.fullmatch(r"(\w+):([^x]+)(?:x(.+))?", value)
         if found is None or found[1] not in KINDS:
             self.fail(
                 f"{value!r} must be gaussian:SIGMA, laplace:SCALE or pure:EPSILON, with xCOUNT if it runs several times",
@@ -202,7 +231,8 @@ class Mechanism(click.ParamType):
                 ctx,
             )
         try:
-            return KINDS[found[1]](number("the number after the colon", found[2], "(0, inf)")), int(found[3] or 1)
+            parameter = number("the number after the colon", of_fraction(found[2]), "(0, inf)")
+            return KINDS[found[1]](parameter), Whole().convert(found[3] or "1", param, ctx)
         except ValueError as error:
             self.fail(f"{value!r}: {error}", param, ctx)
 

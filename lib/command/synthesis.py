@@ -9,7 +9,7 @@ import click
 
 from ..release import files
 from .answers import answer, as_json
-from .costs import WHICH, option
+from .costs import WHICH, Whole, option
 from .ending import check_memory, interrupted
 
 
@@ -33,14 +33,14 @@ from .ending import check_memory, interrupted
 )
 @click.option(
     "--workload",
-    type=click.IntRange(1, 6),
+    type=Whole(1, 6),
     help="The number of attributes whose joint counts are preserved.  [default: 2, or 1 if there is one attribute]",
 )
 @option(
     "records",
     "The number of synthetic records; 0 for the number of input records, noisy unless it is public.",
     default=0,
-    kind=click.IntRange(0, 10**9),
+    kind=Whole(0, 10**9),
 )
 @option("within", "Where a number is placed in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
 @click.option("--table", default="", help="The name of the table, if DATA is a database.")

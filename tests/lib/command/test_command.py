@@ -429,7 +429,41 @@ def test_the_examples_run(run, folder, line):
     assert (status, err) == (0, "") and out
 
 
+@pytest.mark.parametrize(
+    ("short", "long"),
+    [
+        ("epsilon gaussian --sigma 12/4 --delta 1/1000000", "epsilon gaussian --sigma 3 --delta 1e-6"),
+        ("epsilon laplace --scale 4e0 --sensitivity 1/2", "epsilon laplace --scale 4 --sensitivity 0.5"),
+        ("sigma dp-sgd --epsilon 3 --delta 1e-5 --sampling 1/8 --steps 2.0", "sigma dp-sgd --epsilon 3 --delta 1e-5 --sampling 0.125 --steps 2"),
+        ("compose gaussian:30/2x1e1 pure:1/8 --delta 1e-6", "compose gaussian:15x10 pure:0.125 --delta 1e-6"),
+        (
+            "epsilon gaussian-synthesis --records 1e5 --attributes 2e0 --sigma 1/50 --delta 1e-6 --made 5E1",
+            "epsilon gaussian-synthesis --records 100000 --attributes 2 --sigma 0.02 --delta 1e-6 --made 50",
+        ),
+    ],
+)  # fmt: skip
+def test_numbers_may_be_written_as_fractions_or_powers_of_ten(run, short, long):
+    assert said(run, short) == said(run, long)
+
+
+def test_every_number_of_the_command_may_be_so_written():
+    kinds = [
+        each.type
+        for command in LEAVES.values()
+        for each in command.params
+        if "int" in each.type.name or "float" in each.type.name
+    ]
+    assert len(kinds) > 20 and {type(kind) for kind in kinds} == {costs.Number, costs.Whole}
+    assert costs.Whole().convert("1e23", None, None) == 10**23
+
+
 BAD = {
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 1/0 --steps 5 --delta 1e-5": "Invalid value for '--sampling': '1/0' is not a valid float.",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 1/2/3 --steps 5 --delta 1e-5": "Invalid value for '--sampling': '1/2/3' is not a valid float.",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.1 --steps 1e-4 --delta 1e-5": "Invalid value for '--steps': '1e-4' is not a valid integer.",
+    "epsilon dp-sgd --noise-multiplier 1 --sampling 0.1 --steps 1e999999999 --delta 1e-5": "Invalid value for '--steps': '1e999999999' is not a valid integer.",
+    "epsilon gaussian --sigma 1 --delta 3/2": "delta must be in (0, 1), got 1.5",
+    "compose gaussian:1x1.5 --delta 1e-6": "Invalid value for 'MECHANISMS...': '1.5' is not a valid integer",
     "epsilon gaussian --sigma 0 --delta 1e-6": "sigma must be in (0, inf), got 0",
     "epsilon gaussian --sigma nan --delta 1e-6": "sigma must be in (0, inf), got nan",
     "epsilon gaussian --sigma x --delta 1e-6": "Invalid value for '--sigma': 'x' is not a valid float.",
