@@ -75,7 +75,7 @@ def executed(values: dict):
 
     Raises `Refused` if a cell refuses an input, `Failed` if one fails.
     """
-    from nbclient.exceptions import CellExecutionError, DeadKernelError
+    from nbclient.exceptions import CellExecutionError
 
     from notebooks.tools import run
 
@@ -85,7 +85,7 @@ def executed(values: dict):
     except CellExecutionError as error:
         said = " ".join(str(error.evalue).split())
         raise (Refused if error.ename in ("ValueError", "FileExistsError") else Failed)(said) from None
-    except DeadKernelError:
+    except RuntimeError:  # also before it began
         raise Failed("the process ended, possibly because it ran out of memory; nothing was released") from None
     return content, used
 

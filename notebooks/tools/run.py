@@ -25,11 +25,13 @@ from __future__ import annotations
 import argparse
 import ast
 import fcntl
+import itertools
 import logging
 import os
 import re
 import shutil
 import signal
+import socket
 import sys
 import tempfile
 import time
@@ -42,6 +44,8 @@ sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema does without: addre
 import nbformat  # noqa: E402
 import papermill  # noqa: E402
 import yaml  # noqa: E402
+from jupyter_client.kernelspec import KernelSpecManager  # noqa: E402
+from jupyter_client.manager import AsyncKernelManager  # noqa: E402
 from nbclient import NotebookClient  # noqa: E402
 from nbclient.exceptions import CellExecutionError, DeadKernelError  # noqa: E402
 
@@ -220,6 +224,7 @@ def prepare(notebook: Path, values: dict):
     values = accept(notebook, values)
     used = {name: parameter.default for name, parameter in parameters(notebook).items()} | values
     check_data(used)
+    check_loopback()
     content = papermill.execute_notebook(
         read(notebook), None, parameters=values, kernel_name="python3", prepare_only=True, progress_bar=False
     )
@@ -237,13 +242,13 @@ def prepare(notebook: Path, values: dict):
 
 def execute(content, keeper: kept.Keeper | None = None) -> None:
     """Run the cells of `content`, except the cells that `keeper` has kept, whose outputs are entered."""
-    # The interpreter that runs this file is the kernel, whatever other kernels are installed.
-    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.figures.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+    # The kernel is the interpreter that runs this file, whatever kernels are installed; no folder is searched for others.
+    kernel = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     client = NotebookClient(
         content,
-        kernel_name="python3",
+        km=kernel,
         timeout=None,
         iopub_timeout=60,
         raise_on_iopub_timeout=True,  # rather than to lose outputs
@@ -252,15 +257,35 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
         extra_arguments=["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={SELDOM}"],
     )
     # A kernel that ends may stumble over a socket closed before, and say so: its own words count only if it dies early.
-    with tempfile.TemporaryFile() as words:
+    with tempfile.TemporaryFile() as words, _without_settings() as alone:
         try:
-            with client.setup_kernel(cwd=str(ROOT), stderr=words):
+            with client.setup_kernel(cwd=str(ROOT), stderr=words, env=alone):
                 for index in keeper.left(client) if keeper else range(len(content.cells)):
                     client.execute_cell(content.cells[index], index)
-        except DeadKernelError:
+        except RuntimeError:
             words.seek(0)
             sys.stderr.write(words.read().decode(errors="replace"))
             raise
+
+
+@contextmanager
+def _without_settings():
+    """Provide an environment in which IPython, Python and matplotlib find no settings of the user."""
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
+        (Path(empty) / "matplotlibrc").touch()
+        alone = {name: value for name, value in os.environ.items() if name not in ("PYTHONSTARTUP", "MPLBACKEND")}
+        yield alone | {"IPYTHONDIR": empty, "MATPLOTLIBRC": empty}
+
+
+def check_loopback() -> None:
+    """Raise ``ValueError`` if this process cannot be reached at 127.0.0.1, as the kernel must be."""
+    try:
+        with socket.create_server(("127.0.0.1", 0)) as server, socket.create_connection(server.getsockname(), 5):
+            pass
+    except OSError as error:
+        raise ValueError(
+            f"the loopback interface, 127.0.0.1, must be up to run a notebook: {error.strerror or error}"
+        ) from None
 
 
 @contextmanager
@@ -356,11 +381,32 @@ def _told(error: BaseException) -> str:
     return str(error)
 
 
+def _joined(words: list[str]) -> list[str]:
+    """Return `words` with each -p NAME VALUE as one word, because argparse takes a value such as -1e-3 for an option."""
+    given, joined = iter(words), []
+    for word in given:
+        two = [*itertools.islice(given, 2)] if word in ("-p", "--parameter") else []
+        joined += [f"--parameter={two[0]}\0{two[1]}"] if len(two) == 2 else [word, *two]
+    return joined
+
+
+def _pair(text: str) -> list[str]:
+    if "\0" not in text:
+        raise argparse.ArgumentTypeError("expected NAME VALUE")
+    return text.split("\0", 1)
+
+
+def _other_file(place: Path, notebook: Path) -> None:
+    """Raise ``ValueError`` if a run that writes `place` would overwrite its notebook, or a notebook of the repository."""
+    if place.exists() and (place.samefile(notebook) or place.resolve().is_relative_to(ROOT / "notebooks")):
+        raise ValueError(f"{shown(place)} is a notebook that the run would overwrite; name another file")
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("notebook", type=Path, nargs="+")
     parser.add_argument("-o", "--output", type=Path, help="the file for the executed notebook")
-    parser.add_argument("-p", "--parameter", nargs=2, action="append", default=[], metavar=("NAME", "VALUE"))
+    parser.add_argument("-p", "--parameter", type=_pair, action="append", default=[], metavar="NAME VALUE")
     parser.add_argument("-f", "--file", type=Path, help="a YAML file of parameters")
     parser.add_argument("--full", action="store_true", help="use the document's settings, from notebooks/full.yml")
     parser.add_argument(
@@ -368,7 +414,7 @@ def main() -> int:
     )
     parser.add_argument("--failed", type=Path, help="the file for the partly executed notebook if the run fails")
     parser.add_argument("--refresh", action="store_true", help="copy the outputs in build/executed into the notebooks")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(_joined(sys.argv[1:]))
     notebook, output, record = arguments.notebook[0], arguments.output, arguments.record
     if not arguments.refresh and (output is None or len(arguments.notebook) != 1):
         parser.error("name one notebook, and its output with -o")
@@ -382,6 +428,8 @@ def main() -> int:
             refresh(arguments.notebook)
             return 0
         content, used = prepare(notebook, requested(arguments))
+        for place in (output, failed):
+            _other_file(place, notebook)
         for place in filter(None, (output, arguments.failed)):
             files.check_writable(place, notebook.stat().st_size)  # about what its last run took
         if record:
@@ -397,7 +445,7 @@ def main() -> int:
     except KeyboardInterrupt:
         print(f"{shown(notebook)}: interrupted; {shown(output)} is unchanged", file=sys.stderr)
         return 130
-    except (CellExecutionError, DeadKernelError, OSError) as error:
+    except (CellExecutionError, RuntimeError, OSError) as error:
         count = max(cell.get("execution_count") or 0 for cell in content.cells)
         print(f"{shown(notebook)}: cell {count}: {_told(error)}", file=sys.stderr)
         with suppress(OSError):

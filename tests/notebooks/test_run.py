@@ -189,6 +189,87 @@ def refused(*arguments, folder, **settings):
     return done.stderr.split(": ", 1)[1].rstrip()
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("sigma", "-1e-3", "sigma must be in (0, 1], got -0.001"),
+        ("trials", "-x", "trials must be a number in [1, 1000], got '-x'"),
+        ("sigma", "--output", "sigma must be a number in (0, 1], got '--output'"),
+        ("-o", "-f", "unknown parameter '-o'"),
+    ],
+)
+def test_a_value_may_begin_with_a_dash(run, notebook, monkeypatch, capsys, name, value, words):
+    """It is refused by its parameter and not as an option of the command; what is text may be any text."""
+    monkeypatch.setattr(sys, "argv", ["run.py", str(notebook()), "-o", "out.ipynb", "-p", name, value])
+    assert run.main() == 2 and words in capsys.readouterr().err
+    assert run._joined(["-p", "table", "-x", "-p", "a"]) == ["--parameter=table\0-x", "-p", "a"]
+
+
+@pytest.mark.parametrize("option", ["-o", "--failed"])
+@pytest.mark.parametrize("place", ["small.ipynb", "folder/../small.ipynb", "link.ipynb", "hard.ipynb", "chapter"])
+def test_a_run_overwrites_no_notebook(run, notebook, tmp_path, monkeypatch, capsys, option, place):
+    path = notebook()
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "link.ipynb").symlink_to(path)
+    (tmp_path / "hard.ipynb").hardlink_to(path)
+    before, output = path.read_bytes(), NOTEBOOKS[0] if place == "chapter" else tmp_path / place
+    others = ["-o", str(tmp_path / "out.ipynb")] if option == "--failed" else []
+    monkeypatch.setattr(sys, "argv", ["run.py", str(path), *others, option, str(output)])
+    monkeypatch.setattr(run, "execute", lambda *_: pytest.fail("it was run"))
+    assert (
+        run.main() == 2 and "is a notebook that the run would overwrite; name another file" in capsys.readouterr().err
+    )
+    assert path.read_bytes() == before
+
+
+SETTINGS = """
+import matplotlib as mpl
+import sys
+print(sys.executable, "planted" in globals(), mpl.rcParams["lines.linewidth"], mpl.get_backend(), get_ipython().pdb)
+3.14159265358979
+"""
+
+
+def test_no_setting_of_the_user_and_no_other_kernel_changes_a_run(notebook, tmp_path):
+    (tmp_path / "kernels/python3").mkdir(parents=True)
+    (tmp_path / "kernels/python3/kernel.json").write_text(
+        '{"argv": ["false"], "display_name": "other", "language": "python"}'
+    )
+    (tmp_path / "profile_default/startup").mkdir(parents=True)
+    for name in ("startup.py", "profile_default/startup/0.py"):
+        (tmp_path / name).write_text("planted = True")
+    for name in ("ipython_config.py", "ipython_kernel_config.py"):
+        (tmp_path / "profile_default" / name).write_text(
+            "c.InteractiveShell.pdb = True\nc.PlainTextFormatter.float_precision = '%.2f'"
+        )
+    (tmp_path / ".config/matplotlib").mkdir(parents=True)
+    for name in ("matplotlibrc", ".config/matplotlib/matplotlibrc"):
+        (tmp_path / name).write_text("lines.linewidth: 77")
+    planted = {
+        "JUPYTER_PATH": str(tmp_path),
+        "IPYTHONDIR": str(tmp_path),
+        "PYTHONSTARTUP": str(tmp_path / "startup.py"),
+    }
+    planted |= {"HOME": str(tmp_path), "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"), "MPLBACKEND": "svg"}
+    done = command(notebook(code=SETTINGS), "-o", "out.ipynb", folder=tmp_path, env=os.environ | planted)
+    assert (done.returncode, done.stderr) == (0, "")
+    printed, shown = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells[-1].outputs
+    assert printed.text == f"{sys.executable} False 1.5 module://matplotlib_inline.backend_inline False\n"
+    assert shown.data["text/plain"] == "3.14159265358979"
+
+
+def test_without_a_loopback_interface_a_run_is_refused_at_once(notebook, tmp_path):
+    alone = ["unshare", "--map-root-user", "--net"]  # in a network of its own, where nothing is up
+    if subprocess.run([*alone, "true"], capture_output=True).returncode:
+        pytest.skip("no network of its own can be made here")
+    words = [*alone, sys.executable, RUN, notebook(), "-o", "out.ipynb"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(
+        "the loopback interface, 127.0.0.1, must be up to run a notebook: Network is unreachable\n"
+    )
+
+
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("text", "words"),
