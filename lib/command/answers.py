@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 
 import click
 
+from ..release.escapes import printable
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; an infinite cost is null.")
 
 
@@ -25,7 +27,7 @@ def answer(found: Mapping, in_json: bool) -> None:
     width = max(len(name) for name, *_ in lines)
     for name, shown, mark in lines:
         if name != "least":
-            click.echo(f"{name:<{width}}  {shown}{mark}")
+            click.echo(printable(f"{name:<{width}}  {shown}{mark}"))
 
 
 def _rounded_up(value: float) -> str:
@@ -66,5 +68,5 @@ def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
 def one_line(error: Exception) -> str:
     """Return the message of `error` as one sentence."""
     if isinstance(error, OSError) and error.filename:
-        return f"{error.filename}: {error.strerror}"
-    return " ".join(str(error).split()) or "there is not enough memory"  # a MemoryError has no message
+        return printable(f"{error.filename}: {error.strerror}")
+    return printable(" ".join(str(error).split())) or "there is not enough memory"  # a MemoryError has no message

@@ -45,8 +45,15 @@ from .ending import check_memory, interrupted
 @option("within", "Where a number is placed in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
 @click.option("--table", default="", help="The name of the table, if DATA is a database.")
 @option("output", "The folder for the release, new or empty.", default="released", kind=click.Path(path_type=Path))
+@click.option(
+    "--spreadsheet",
+    is_flag=True,
+    help="Write ' before names and labels in CSV files that a spreadsheet would run as a formula, such as =1+2.",
+)
 @as_json
-def synthesize(data, schema, epsilon, delta, neighbours, workload, records, within, table, output, as_json):
+def synthesize(
+    data, schema, epsilon, delta, neighbours, workload, records, within, table, output, spreadsheet, as_json
+):
     """Make differentially private synthetic records from DATA.
 
     The algorithm is AIM, with the operating system's randomness. DATA is a CSV, Parquet or DuckDB file, or the address
@@ -56,7 +63,7 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
     replace an earlier one: the epsilons of all releases of the same records add up.
     """
     try:
-        made = _release(data, schema, epsilon, delta, neighbours, workload, records, within, table, output)
+        made = _release(data, schema, epsilon, delta, neighbours, workload, records, within, table, output, spreadsheet)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(interrupted(output)) from None
     held = ", ".join(sorted(each.name for each in output.iterdir()))
@@ -66,7 +73,9 @@ def synthesize(data, schema, epsilon, delta, neighbours, workload, records, with
         click.echo(made[1], err=True)
 
 
-def _release(data, schema, epsilon, delta, neighbours, workload, records, within, table, output) -> tuple[int, str]:
+def _release(
+    data, schema, epsilon, delta, neighbours, workload, records, within, table, output, spreadsheet
+) -> tuple[int, str]:
     """Write the files of a release to `output`, and return the number of records and the doubts about the schema."""
     check_memory()
     from ..release import schema as schemas  # needs the extra `data`, and is slow to import
@@ -84,6 +93,6 @@ def _release(data, schema, epsilon, delta, neighbours, workload, records, within
     with files.new_folder(output) as made:
         counted = sources.count(data, public, workload, table)
         result = release.run(counted, epsilon, delta, size=workload, neighbours=neighbours, records=records)
-        release.write(made, result, public, workload, promise, within=within)
+        release.write(made, result, public, workload, promise, within=within, spreadsheet=spreadsheet)
         shutil.copyfile(schema, made / "schema.yml")
     return len(result.synthetic), release.doubts(release.treated(result, public))

@@ -1,8 +1,8 @@
 """Release a user's table: read its records by a public schema, and make synthetic records, a report and a statement.
 
 `schema` and `sources` read the inputs, `counter` counts the records, `synthesizer` contains most
-functions below and those of the report, `uncertainty` bounds how far counts may be from the truth, and `files` writes a
-file completely or not at all.
+functions below and those of the report, `uncertainty` bounds how far counts may be from the truth, `files` writes a
+file completely or not at all, and `escapes` shows names and labels as they are.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from ..tables.table import Domain, Table
 from ..tables.utility import all_sets
 from . import files
 from .counter import Counter
+from .escapes import in_markdown, no_formula
 from .schema import Attribute, Schema
 from .uncertainty import count_intervals, expected_error
 
@@ -170,7 +171,8 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     These sets were not measured together: a × b.
     """
     none = found[found["expected error of a count"].isna()]
-    names = [f"{name} ({cells:,} cells)" if cells >= MANY else name for name, cells in none["cells"].items()]
+    cells = [f" ({each:,} cells)" if each >= MANY else "" for each in none["cells"]]
+    names = [in_markdown(name) + each for name, each in zip(none.index, cells)]
     rest = f" and {len(names) - most} more (listed in `errors.csv`)" if len(names) > most else ""
     return (
         f"These sets were not measured together: {', '.join(names[:most])}{rest}."
@@ -238,9 +240,9 @@ def doubts(found: pd.DataFrame) -> str:
     According to the noisy counts, 97 % of fee are missing or `other`.
     """
     lost, mixed = found[["missing", "other"]].sum(axis=1), found["mixed"]
-    said = [f"{share:.0f} % of {name} are missing or `other`" for name, share in lost[lost > 50].items()]
+    said = [f"{share:.0f} % of {in_markdown(name)} are missing or `other`" for name, share in lost[lost > 50].items()]
     said += [
-        f"{share:.0f} % of {name} are in one value that also stands for values that are missing, unlisted or beyond the range"
+        f"{share:.0f} % of {in_markdown(name)} are in one value that also stands for values that are missing, unlisted or beyond the range"
         for name, share in mixed[mixed >= 99].items()
     ]
     if not said:
@@ -261,9 +263,9 @@ def marks(schema: Schema) -> str:
     >>> print(marks(parse("attributes: {sex: {values: [female, male], missing: male}}")))
     No cell is empty. In sex, `other` stands for values that the schema does not list.
     """
-    missing = [each.name for each in schema.attributes if each.own_missing]
-    other = [each.name for each in schema.attributes if each.own_unseen]
-    one = [each.name for each in schema.attributes if each.missing == each.unseen]
+    missing = [in_markdown(each.name) for each in schema.attributes if each.own_missing]
+    other = [in_markdown(each.name) for each in schema.attributes if each.own_unseen]
+    one = [in_markdown(each.name) for each in schema.attributes if each.missing == each.unseen]
     said = [f"An empty cell of {', '.join(missing)} is a missing value." if missing else "No cell is empty."]
     if other:
         said.append(f"In {', '.join(other)}, `other` stands for values that the schema does not list.")
@@ -318,12 +320,14 @@ def _upwards(number: float) -> str:
 
 
 def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
-          within: str = "uniform", seed: int | None = None) -> None:  # fmt: skip
+          within: str = "uniform", seed: int | None = None, spreadsheet: bool = False) -> None:  # fmt: skip
     """Write the files of a release to `folder`, each completely or not at all.
 
     The files are synthetic.csv, synthetic.parquet, errors.csv, model.npz and statement.txt.
 
     promise : the text of statement.txt, from `statement`; `decoded`, `errors` and `save` describe the other files
+    spreadsheet : whether the CSV files have an apostrophe before each name and label that a spreadsheet would run as a
+        formula, such as =1+2. The schema does not know such labels, so read synthetic.parquet instead
     Raises ``FileExistsError`` if one of the files exists, because it may be another release.
 
     >>> import os, tempfile
@@ -339,11 +343,16 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     ['errors.csv', 'model.npz', 'statement.txt', 'synthetic.csv', 'synthetic.parquet']
     """
     folder, rng = Path(folder), np.random.default_rng(seed)
-    table = decoded(result.synthetic, schema, within, rng=rng)
+    table, safe = (
+        decoded(result.synthetic, schema, within, rng=rng),
+        _without_formulas if spreadsheet else lambda made: made,
+    )
     writers = {
-        "synthetic.csv": lambda draft: _write_csv(_dates_as_texts(table, schema), draft),
+        "synthetic.csv": lambda draft: _write_csv(safe(_dates_as_texts(table, schema)), draft),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
-        "errors.csv": lambda draft: errors(result, size).to_csv(draft, lineterminator="\n"),
+        "errors.csv": lambda draft: (
+            errors(result, size).rename(index=no_formula if spreadsheet else str).to_csv(draft, lineterminator="\n")
+        ),
         "model.npz": lambda draft: save(result, draft),
         "statement.txt": lambda draft: draft.write_text(f"{promise}\n", encoding="utf-8"),
     }
@@ -353,6 +362,16 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     for name, writer in writers.items():
         with files.whole(folder / name) as draft:
             writer(draft)
+
+
+def _without_formulas(table: pa.Table) -> pa.Table:
+    for place, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            encoded = column.combine_chunks().dictionary_encode()
+            labels = pa.array([no_formula(label) for label in encoded.dictionary.to_pylist()], pa.string())
+            column = pa.DictionaryArray.from_arrays(encoded.indices, labels).cast(pa.string())
+            table = table.set_column(place, table.column_names[place], column)
+    return table.rename_columns([no_formula(name) for name in table.column_names])
 
 
 def _write_csv(table, draft) -> None:

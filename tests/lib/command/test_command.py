@@ -225,6 +225,14 @@ def test_a_table_becomes_synthetic_records(run, folder):
     assert release.load(folder / "out/model.npz").total is None
 
 
+def test_a_released_csv_can_be_made_harmless_for_a_spreadsheet(run, folder):
+    (folder / "one.csv").write_text("n\n" + 90 * "=1+2\n" + 60 * "b\n")
+    (folder / "one.yml").write_text("attributes: {n: {values: ['=1+2', b]}}")
+    for options, label in (("", '"=1+2"'), (" --spreadsheet", '"\'=1+2"')):
+        assert run(f"synthesize one.csv one.yml --output out{len(options)}{options}")[0] == 0
+        assert label in (folder / f"out{len(options)}/synthetic.csv").read_text().splitlines()
+
+
 def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
     (folder / "eu.csv").write_text("fee;sex\n" + 300 * "12,50;female\n" + 300 * "3,10;male\n")
     (folder / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
