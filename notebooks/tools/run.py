@@ -43,6 +43,7 @@ sys.modules.setdefault("rfc3987_syntax", None)  # jsonschema does without: addre
 
 import nbformat  # noqa: E402
 import papermill  # noqa: E402
+import traitlets  # noqa: E402
 import yaml  # noqa: E402
 from jupyter_client.kernelspec import KernelSpecManager  # noqa: E402
 from jupyter_client.manager import AsyncKernelManager  # noqa: E402
@@ -240,15 +241,22 @@ def prepare(notebook: Path, values: dict):
     return content, used
 
 
+class ThisInterpreter(AsyncKernelManager):
+    """The kernel of the interpreter that runs this file, because no folder is searched for other kernels."""
+
+    @traitlets.default("kernel_spec_manager")
+    def _without_folders(self):
+        return KernelSpecManager(kernel_dirs=[])
+
+
 def execute(content, keeper: kept.Keeper | None = None) -> None:
     """Run the cells of `content`, except the cells that `keeper` has kept, whose outputs are entered."""
     os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.figures.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
-    # The kernel is the interpreter that runs this file, whatever kernels are installed; no folder is searched for others.
-    kernel = AsyncKernelManager(kernel_name="python3", kernel_spec_manager=KernelSpecManager(kernel_dirs=[]))
     client = NotebookClient(
         content,
-        km=kernel,
+        kernel_name="python3",
+        kernel_manager_class=ThisInterpreter,
         timeout=None,
         iopub_timeout=60,
         raise_on_iopub_timeout=True,  # rather than to lose outputs
@@ -270,7 +278,7 @@ def execute(content, keeper: kept.Keeper | None = None) -> None:
 
 @contextmanager
 def _without_settings():
-    """Provide an environment in which IPython, Python and matplotlib find no settings of the user."""
+    """Provide an environment without the user's settings of IPython, Python and matplotlib."""
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as empty:
         (Path(empty) / "matplotlibrc").touch()
         alone = {name: value for name, value in os.environ.items() if name not in ("PYTHONSTARTUP", "MPLBACKEND")}

@@ -251,11 +251,14 @@ def test_no_setting_of_the_user_and_no_other_kernel_changes_a_run(notebook, tmp_
         "PYTHONSTARTUP": str(tmp_path / "startup.py"),
     }
     planted |= {"HOME": str(tmp_path), "MATPLOTLIBRC": str(tmp_path / "matplotlibrc"), "MPLBACKEND": "svg"}
-    done = command(notebook(code=SETTINGS), "-o", "out.ipynb", folder=tmp_path, env=os.environ | planted)
+    noted = f"import os; open({str(tmp_path / 'process')!r}, 'w').write(str(os.getpid()));" + SETTINGS
+    done = command(notebook(code=noted), "-o", "out.ipynb", folder=tmp_path, env=os.environ | planted)
     assert (done.returncode, done.stderr) == (0, "")
     printed, shown = nbformat.read(tmp_path / "out.ipynb", as_version=4).cells[-1].outputs
     assert printed.text == f"{sys.executable} False 1.5 module://matplotlib_inline.backend_inline False\n"
     assert shown.data["text/plain"] == "3.14159265358979"
+    with pytest.raises(ProcessLookupError):  # the kernel ends with the run
+        os.kill(int((tmp_path / "process").read_text()), 0)
 
 
 def test_without_a_loopback_interface_a_run_is_refused_at_once(notebook, tmp_path):
