@@ -1,8 +1,9 @@
 """Release a user's table: read its records by a public schema, and make synthetic records, a report and a statement.
 
-`schema` and `sources` read the inputs, `counter` counts the records, `synthesizer` contains most
-functions below and those of the report, `uncertainty` bounds how far counts may be from the truth, `files` writes a
-file completely or not at all, and `escapes` shows names and labels as they are.
+`Synthesizer` (`estimator`) does all of it. `schema` and `sources` read the inputs, `counter` counts the records, `synthesizer`
+contains most functions below and those of the report, `conditions` and `restrictions` say which records to draw or to
+rule out, `queries` answers questions, `uncertainty` bounds how far counts may be from the truth, `files` writes a file
+completely or not at all, and `escapes` shows names and labels as they are.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from ..numerics.extras import on_demand
 
 if TYPE_CHECKING:  # the extra `data` installs pyarrow, so each name is imported at its first use
     from .counter import Counter  # the counts of records that come in batches
+    from .estimator import Synthesizer  # fit, sample, query, save and load, as in scikit-learn
+    from .queries import ask  # the answer to a question in text, with an interval
     from .synthesizer import (
         decoded,  # synthetic codes as values of the schema
         errors,  # the expected error of every count

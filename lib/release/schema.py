@@ -21,6 +21,7 @@ records (which values occur, the smallest and the largest number) would disclose
         by: quarter               # or year, month, day
         format: "%d/%m/%Y"        # default: 2001-12-31
         missing: 2001-01-01
+    never: [age < 18 and income >= 100000]  # what no record is
 
 "missing", the default of `missing`, and "other", the default of `unseen`, are additional values, unless `values` lists them.
 A value beyond a range counts as the nearest end of the range.
@@ -42,9 +43,10 @@ import datetime
 import io
 import math
 import re
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +54,8 @@ from numpy.typing import NDArray
 from ..numerics import checks
 from ..numerics.extras import extra
 from ..tables.table import Domain
+from . import conditions
+from .conditions import Condition
 
 with extra("data"):
     import yaml
@@ -64,7 +68,7 @@ MISSING, OTHER = "missing", "other"
 csv.field_size_limit(
     max(csv.field_size_limit(), 2**23)
 )  # characters of a cell, also in `sources`; Python's 2**17 are few
-_ROOT = ("blanks", "multiline", "attributes")
+_ROOT = ("blanks", "multiline", "attributes", "never")
 _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "format")}
 
 
@@ -101,6 +105,34 @@ class Attribute:
         return self.unseen >= self.declared and self.labels[self.unseen] == OTHER
 
     @property
+    def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the smallest and the largest number (or day) of each code, NaN for a missing value; none for "values"."""
+        whole = self.kind != "real"
+        beyond = np.array([*self.starts[1:], self.last + 1 if whole else np.nextafter(self.last, np.inf)])
+        last = beyond - 1 if whole else np.nextafter(beyond, -np.inf)
+        missing = [np.nan] * (len(self.labels) - self.declared)
+        return np.array([*self.starts, *missing]), np.array([*last, *missing])
+
+    def constant(self, text: str) -> float | int:
+        """Return the number or the day in `text`, a float; or an integer, the code of a listed or missing value."""
+        if self.kind == "values" or (text == MISSING and self.own_missing):
+            if text not in self.labels:
+                shown = f"{', '.join(self.labels[:20])}{', ...' * (len(self.labels) > 20)}"
+                raise ValueError(f"a value of {self.name} must be one of {shown}")
+            return self.labels.index(text)
+        dates = self.kind == "dates"
+        found = next((n for n in (day(text, self.form), day(text)) if n == n), math.nan) if dates else _float(text)
+        if math.isnan(found):
+            raise ValueError(f"a value of {self.name} must be a {'date' if dates else 'number'}")
+        return found
+
+    def shown_starts(self, most: int = 12) -> list[str]:
+        """Return the starts of the first bins, as text."""
+        dates = self.kind == "dates"
+        shown = [datetime.date.fromordinal(int(s)).isoformat() if dates else f"{s:.12g}" for s in self.starts[:most]]
+        return [*shown, "..."] if len(self.starts) > most else shown
+
+    @property
     def mixed(self) -> tuple[int, ...]:
         """Return the codes of declared values that also include missing, unlisted or out-of-range values."""
         ends = () if self.kind == "values" else (0, self.declared - 1)
@@ -135,6 +167,14 @@ def day(text: str, form: str = "") -> float:
         return math.nan
 
 
+def _float(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        return math.nan
+    return found if math.isfinite(found) else math.nan
+
+
 def whole_text(text: str) -> str:
     """Return an integer that is written with a fraction of zeros without it, and any other string unchanged.
 
@@ -152,23 +192,88 @@ def _complete(form: str) -> bool:
     return len(set(texts)) == len(days) and [day(text, form) for text in texts] == [each.toordinal() for each in days]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Schema:
     """The schema of a table: its `attributes`, in order, and `blanks`, the strings that mean a missing value.
 
     `read` makes a schema from a file.
 
     multiline : whether a record of a CSV file may continue over several lines
+    never : conditions that hold for no record (`conditions`), as text
     """
 
     attributes: tuple[Attribute, ...]
     blanks: frozenset[str] = frozenset([""])
     multiline: bool = False
+    never: tuple[str, ...] = ()
 
     @property
     def domain(self) -> Domain:
         """Return the domain of tables of this schema, which does not depend on their content."""
         return Domain.from_labels({each.name: each.labels for each in self.attributes})
+
+    def __repr__(self) -> str:
+        return f"Schema({', '.join(f'{each.name}: {len(each.labels)}' for each in self.attributes)})"
+
+    @property
+    def impossible(self) -> tuple[Condition, ...]:
+        """Return the conditions `never`, which hold for no record."""
+        return tuple(conditions.parse(text, self.attributes, "never") for text in self.never)
+
+    def as_json(self) -> dict:
+        """Return the schema in the types of JSON; `from_json` makes a schema of them."""
+        return asdict(self) | {"blanks": sorted(self.blanks)}
+
+    @classmethod
+    def from_json(cls, parts: Mapping) -> Schema:
+        def restored(one: Mapping[str, Any]) -> Attribute:
+            made: dict[str, Any] = {k: tuple(value) if isinstance(value, list) else value for k, value in one.items()}
+            return Attribute(**made)
+
+        attributes = tuple(map(restored, parts["attributes"]))
+        return cls(attributes, frozenset(parts["blanks"]), parts["multiline"], tuple(parts["never"]))
+
+
+def of(given: Schema | str | Path | Mapping | Domain) -> Schema:
+    """Return a schema from a `Schema`, the path of a YAML file, a mapping with the content of such a file, or a `Domain`.
+
+    A domain's labels become the listed values of an attribute, as strings. An attribute without labels becomes a range of integers with a
+    bin for each code. Missing and unlisted values are added, as in any schema. Raises as `read` and `parse` do.
+
+    >>> from lib.release import schema
+    >>> from lib.tables import Domain
+    >>> schema.of({"attributes": {"age": {"range": [0, 99], "bins": 10}}}) == schema.of(
+    ...     schema.parse("attributes: {age: {range: [0, 99], bins: 10}}")
+    ... )
+    True
+    >>> print(schema.of(Domain({"sex": 2, "age": 5}, {"sex": ["f", "m"]})).domain.labels["age"])
+    ('0', '1', '2', '3', '4', 'missing')
+    """
+    if isinstance(given, Schema):
+        return given
+    if isinstance(given, Domain):
+        given = {"attributes": {name: _of_domain(given, name) for name in given.attributes}}
+    if isinstance(given, Mapping):
+        return parse(yaml.safe_dump(_as_texts(given), sort_keys=False, allow_unicode=True))
+    if not isinstance(given, (str, Path)):
+        raise ValueError(f"schema must be a path, a mapping, a Domain or a Schema, got {type(given).__name__}")
+    return read(given)
+
+
+def _of_domain(domain, name) -> dict:
+    (size,) = domain.shape([name])
+    if name in domain.labels or size == 1:
+        return {"values": domain.values(name)}
+    return {"range": [0, size - 1], "bins": size}
+
+
+def _as_texts(given):
+    """Return `given` with lists for sequences and strings for scalars, as they would be written in a file."""
+    if isinstance(given, Mapping):
+        return {str(key): _as_texts(value) for key, value in given.items()}
+    if isinstance(given, (list, tuple, set, frozenset, np.ndarray)):
+        return [str(each) for each in given]
+    return {True: "yes", False: "no"}[given] if isinstance(given, bool) else str(given)
 
 
 def read(path: str | Path) -> Schema:
@@ -237,7 +342,14 @@ class _Reader:
         if not named:
             self._refuse(parts["attributes"], "attributes must not be empty")
         attributes = tuple(self._attribute(name, node, blanks) for name, node in named.items())
-        return Schema(attributes, blanks, self._truth(parts, "multiline", "no"))
+        never = tuple(self._texts(parts["never"], "never")) if "never" in parts else ()
+        made = Schema(attributes, blanks, self._truth(parts, "multiline", "no"), never)
+        for number, text in enumerate(never):
+            try:
+                conditions.parse(text, attributes, "never")
+            except ValueError as error:
+                self._refuse(parts["never"].value[number], str(error))
+        return made
 
     def _attribute(self, name, node, blanks) -> Attribute:
         parts = self._mapping(node, f"attribute {name!r}")

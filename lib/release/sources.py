@@ -1,4 +1,4 @@
-"""The user's tables as codes of a public schema, in batches: CSV, Parquet, DuckDB, and SQL databases through ADBC.
+"""The user's tables as codes of a public schema, in batches: CSV, Parquet, DuckDB, SQL databases, and tables in memory.
 
 For every source, a batch is a mapping from attribute to its codes, an array of unsigned integers. Memory holds a few
 batches at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from
@@ -10,6 +10,7 @@ Errors in a source raise a ``ValueError`` of one sentence, which quotes names of
 from __future__ import annotations
 
 import csv
+import datetime
 import functools
 import io
 import os
@@ -18,6 +19,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
@@ -30,6 +32,7 @@ from .counter import Counter
 from .schema import NUMBERS, Attribute, Schema, day, whole_text
 
 with extra("data"):
+    import narwhals as nw
     import pyarrow as pa
     import pyarrow.compute as pc
     import pyarrow.csv
@@ -55,11 +58,11 @@ _MERGED = (
 _WHITE = " \t\r\n\f\v\u00a0\u3000"
 
 
-def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
+def batches(data: Any, schema: Schema, table: str = "") -> Iterator[dict[str, np.ndarray]]:
     r"""Yield the records of `data` in batches, mappings from each attribute of `schema` to its codes.
 
     data : a CSV file, also compressed (.csv.gz); a Parquet file or a folder of Parquet files; a DuckDB file (.duckdb);
-        or an address, sqlite:///people.db or postgresql://host/database
+        an address, sqlite:///people.db or postgresql://host/database; or a table in memory, of pandas, polars or Arrow
     table : the table of the database, a name or schema.name; empty for other sources
 
     Columns that the schema does not name are not read. Raises ``ValueError``, if possible before the first batch.
@@ -75,7 +78,7 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
     ...     print([batch["sex"].tolist() for batch in batches(path, public)], public.attributes[0].labels)
     [[1, 0, 3]] ('female', 'male', 'missing', 'other')
     """
-    for batch in _open(data, tuple(each.name for each in schema.attributes), table, schema.multiline):
+    for batch in _open(data, tuple(each.name for each in schema.attributes), table, schema):
         coded = {}
         for each, column in zip(schema.attributes, batch.columns):
             with _plain(data, each.name, column):
@@ -84,19 +87,19 @@ def batches(data: str | Path, schema: Schema, table: str = "") -> Iterator[dict[
 
 
 @contextmanager
-def _plain(data: str | Path, name: str, column: pa.Array) -> Iterator[None]:
+def _plain(data: Any, name: str, column: pa.Array) -> Iterator[None]:
     """Raise ``ValueError`` that names `data` and a column whose type is refused, or that holds lists or bytes that are not text."""
     try:
         yield
     except pa.ArrowException:  # its message may quote a value
         raise ValueError(
-            f"{_shown(str(data))}, column {name!r} must hold plain values, such as numbers or UTF-8 text, got the type {column.type}"
+            f"{_shown(data)}, column {name!r} must hold plain values, such as numbers or UTF-8 text, got the type {column.type}"
         ) from None
     except ValueError as error:
-        raise ValueError(f"{_shown(str(data))}, {error}") from None
+        raise ValueError(f"{_shown(data)}, {error}") from None
 
 
-def read(data: str | Path, schema: Schema, table: str = "") -> Table:
+def read(data: Any, schema: Schema, table: str = "") -> Table:
     r"""Return all records of `data` (see `batches`) as a `Table`. Also raises ``ValueError`` if there are no records.
 
     >>> import tempfile
@@ -112,11 +115,11 @@ def read(data: str | Path, schema: Schema, table: str = "") -> Table:
     """
     parts = [np.stack(list(batch.values()), axis=1) for batch in batches(data, schema, table)]
     if not any(map(len, parts)):
-        raise ValueError(f"{_shown(str(data))} must have at least one record")
+        raise ValueError(f"{_shown(data)} must have at least one record")
     return Table(np.concatenate(parts), schema.domain)
 
 
-def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
+def numbers(data: Any, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
     r"""Return the values of each numeric attribute of `schema` in `data` (see `batches`): (n,), NaN where missing.
 
     Values beyond the range become its ends. The values are not binned, so only the owner of the records may see them.
@@ -133,14 +136,14 @@ def numbers(data: str | Path, schema: Schema, table: str = "") -> dict[str, np.n
     """
     numeric = [each for each in schema.attributes if each.kind in NUMBERS]
     found: dict[str, list[np.ndarray]] = {each.name: [np.zeros(0)] for each in numeric}
-    for batch in _open(data, tuple(found), table, schema.multiline):
+    for batch in _open(data, tuple(found), table, schema):
         for name, column in zip(found, batch.columns):
             with _plain(data, name, column):
                 found[name].append(_numbers(_values(column), schema.blanks))
     return {each.name: np.clip(np.concatenate(found[each.name]), each.starts[0], each.last) for each in numeric}
 
 
-def count(data: str | Path, schema: Schema, workload: Workload, table: str = "") -> Counter:
+def count(data: Any, schema: Schema, workload: Workload, table: str = "") -> Counter:
     r"""Count the records of `data`, in batches, over the sets of `workload`, for `aim`. Raises as `read` does.
 
     >>> import tempfile
@@ -157,11 +160,11 @@ def count(data: str | Path, schema: Schema, workload: Workload, table: str = "")
     """
     counter = parts.count([data], lambda part: batches(part, schema, table), schema.domain, workload)
     if not len(counter):
-        raise ValueError(f"{_shown(str(data))} must have at least one record")
+        raise ValueError(f"{_shown(data)} must have at least one record")
     return counter
 
 
-def check(data: str | Path, schema: Schema, table: str = "") -> None:
+def check(data: Any, schema: Schema, table: str = "") -> None:
     r"""Raise ``ValueError`` if `data` cannot be opened or lacks an attribute of `schema`; read little but column names.
 
     >>> import tempfile
@@ -296,10 +299,12 @@ def _numbers(column, blanks) -> np.ndarray:
 # ---- the sources: each yields record batches with the requested columns, in their order
 
 
-def _open(data: str | Path, names, table: str, multiline: bool) -> Iterator[pa.RecordBatch]:
+def _open(data: Any, names, table: str, schema: Schema) -> Iterator[pa.RecordBatch]:
     """Return the record batches of `data`, read by the function for its kind of source."""
     if not isinstance(data, (str, Path)):
-        raise ValueError(f"data must be a path or an address, got an object of the type {type(data).__name__}")
+        if table:
+            raise ValueError(f"table must be left out for a table in memory, got {table!r}")
+        return _frame(frame(data), names, {each.name: each.form for each in schema.attributes})
     data = str(data)
     path, scheme = Path(data), re.match(r"([\w+.:-]+)://", data)
     database = scheme or path.suffix.lower() in _DUCKDB
@@ -324,7 +329,11 @@ def _open(data: str | Path, names, table: str, multiline: bool) -> Iterator[pa.R
         return _duckdb(data, names, table)
     if what := _of_a_database(path):
         raise ValueError(f"data cannot be read as CSV or Parquet, because {data} is {what}")
-    return _parquet(path, names) if path.is_dir() or path.suffix.lower() in _PARQUET else _csv(data, names, multiline)
+    return (
+        _parquet(path, names)
+        if path.is_dir() or path.suffix.lower() in _PARQUET
+        else _csv(data, names, schema.multiline)
+    )
 
 
 def _of_a_database(path: Path) -> str:
@@ -336,6 +345,45 @@ def _of_a_database(path: Path) -> str:
     return next(
         (said for mark, said in _DATABASES.items() if begins.startswith(mark) or begins[8:].startswith(mark)), ""
     )
+
+
+def frame(data: Any) -> nw.DataFrame:
+    """Return a table in memory as a narwhals frame. Raises ``ValueError``, without its content, for anything else."""
+    try:
+        return nw.from_native(data, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise ValueError("data must have columns with different names, got a name twice") from None
+    except TypeError:
+        pass  # not a frame, or one that is not computed yet
+    if hasattr(data, "__arrow_c_stream__"):  # a reader, or a relation of DuckDB
+        with suppress(pa.ArrowException):  # a single column
+            return nw.from_native(pa.table(data), eager_only=True)
+    raise ValueError(
+        f"data must be a path, an address, or a table in memory (pandas, polars, Arrow), got {type(data).__name__}"
+    )
+
+
+def _frame(records: nw.DataFrame, names, forms) -> Iterator[pa.RecordBatch]:
+    _lacking("data", names, records.columns)
+    for start in range(0, len(records), ROWS):
+        part = records[start : start + ROWS]
+        yield pa.RecordBatch.from_arrays([_of_series(part[name], forms[name]) for name in names], list(names))
+
+
+def _of_series(series: nw.Series, form: str) -> pa.Array:
+    """Return a column as an Arrow array; Python objects become strings one by one, as Arrow would look for one type."""
+    if series.dtype == nw.Object:
+        values = zip(series.to_list(), series.is_null().to_list())
+        return pa.array([None if null else _as_written(value, form) for value, null in values], pa.string())
+    try:
+        found = series.to_arrow()
+    except (pa.ArrowException, TypeError):
+        raise ValueError(f"data, column {series.name!r} must hold plain values, got {series.dtype}") from None
+    return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
+
+
+def _as_written(value, form: str) -> str:
+    return value.strftime(form) if form and isinstance(value, datetime.date) else str(value)
 
 
 def _lacking(data, names, columns, told: bool = True) -> None:
@@ -561,8 +609,11 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _shown(data: str) -> str:
+def _shown(data: Any) -> str:
     """Return an address without its password, which precedes the host or follows a question mark."""
+    if not isinstance(data, (str, Path)):
+        return "data"
+    data = str(data)
     shown = re.sub(r"(:/*[^/@?:]*):.*@", r"\1@", data)
     return re.sub(r"(pass[^=&]*=)[^&]*", r"\1...", shown, flags=re.IGNORECASE)
 

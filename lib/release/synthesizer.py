@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import zipfile
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
 from ..tables.utility import all_sets
 from . import files
+from .conditions import Condition
 from .counter import Counter
 from .escapes import in_markdown, no_formula
 from .schema import Attribute, Schema
@@ -38,6 +39,7 @@ with extra("data"):
 
 WITHIN = ("uniform", "middle")
 MANY = 1_000_000  # cells
+_ATTEMPTS = 100  # to place the numbers of a record so that it is possible
 _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
@@ -320,12 +322,14 @@ def _upwards(number: float) -> str:
 
 
 def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
-          within: str = "uniform", seed: int | None = None, spreadsheet: bool = False) -> None:  # fmt: skip
+          within: str = "uniform", seed: int | None = None, settings: Mapping | None = None,
+          spreadsheet: bool = False) -> None:  # fmt: skip
     """Write the files of a release to `folder`, each completely or not at all.
 
     The files are synthetic.csv, synthetic.parquet, errors.csv, model.npz and statement.txt.
 
     promise : the text of statement.txt, from `statement`; `decoded`, `errors` and `save` describe the other files
+    settings : as for `save`
     spreadsheet : whether the CSV files have an apostrophe before each name and label that a spreadsheet would run as a
         formula, such as =1+2. The schema does not know such labels, so read synthetic.parquet instead
     Raises ``FileExistsError`` if one of the files exists, because it may be another release.
@@ -343,17 +347,14 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     ['errors.csv', 'model.npz', 'statement.txt', 'synthetic.csv', 'synthetic.parquet']
     """
     folder, rng = Path(folder), np.random.default_rng(seed)
-    table, safe = (
-        decoded(result.synthetic, schema, within, rng=rng),
-        _without_formulas if spreadsheet else lambda made: made,
-    )
+    table = decoded(result.synthetic, schema, within, rng=rng)
     writers = {
-        "synthetic.csv": lambda draft: _write_csv(safe(_dates_as_texts(table, schema)), draft),
+        "synthetic.csv": lambda draft: write_csv(table, schema, draft, spreadsheet),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
         "errors.csv": lambda draft: (
             errors(result, size).rename(index=no_formula if spreadsheet else str).to_csv(draft, lineterminator="\n")
         ),
-        "model.npz": lambda draft: save(result, draft),
+        "model.npz": lambda draft: save(result, draft, schema, settings),
         "statement.txt": lambda draft: draft.write_text(f"{promise}\n", encoding="utf-8"),
     }
     for name in writers:
@@ -362,6 +363,23 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     for name, writer in writers.items():
         with files.whole(folder / name) as draft:
             writer(draft)
+
+
+def write_csv(table: pa.Table, schema: Schema, file: Any, spreadsheet: bool = False) -> None:
+    """Write `decoded` records to a path or a binary file, with dates in the form of the schema, which can read them again.
+
+    Quotes are written where needed. In a single column a missing value is "", because blank lines are not records.
+    `spreadsheet` is as for `write`.
+    """
+    for place, each in enumerate(schema.attributes):
+        if each.form:
+            days = [day and day.strftime(each.form) for day in table.column(place).to_pylist()]
+            table = table.set_column(place, each.name, pa.array(days, pa.string()))
+    table, style = _without_formulas(table) if spreadsheet else table, "needed"
+    if table.num_columns == 1:
+        texts, style = table.column(0).cast(pa.string()).fill_null(""), "all_valid"
+        table = table.set_column(0, table.column_names[0], texts)
+    pa.csv.write_csv(table, file, pa.csv.WriteOptions(quoting_style=style))
 
 
 def _without_formulas(table: pa.Table) -> pa.Table:
@@ -374,20 +392,16 @@ def _without_formulas(table: pa.Table) -> pa.Table:
     return table.rename_columns([no_formula(name) for name in table.column_names])
 
 
-def _write_csv(table, draft) -> None:
-    """Write quotes where needed. In a single column a missing value is "", because blank lines are not records."""
-    if table.num_columns > 1:
-        return pa.csv.write_csv(table, draft, pa.csv.WriteOptions(quoting_style="needed"))
-    texts = table.set_column(0, table.column_names[0], table.column(0).cast(pa.string()).fill_null(""))
-    return pa.csv.write_csv(texts, draft, pa.csv.WriteOptions(quoting_style="all_valid"))
-
-
-def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator) -> pa.Table:
+def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator,
+            never: Sequence[Condition] = ()) -> pa.Table:  # fmt: skip
     """Return `table`, whose domain is that of `schema`, with values instead of codes, a column for each attribute.
 
     within : "uniform" draws a number or a day in its bin, "middle" takes the middle of the bin; both ignore the records
 
-    The additional value "missing" becomes null.
+    never : conditions that no record fulfils, besides those of `schema`
+
+    The additional value "missing" becomes null. A record that fulfils a condition of `never` gets other numbers in its
+    bins or, if that does not help, is replaced by a copy of another record.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import decoded
@@ -402,36 +416,58 @@ def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.ra
     if table.domain != schema.domain:
         raise ValueError(f"table must have the domain of the schema, {schema.domain!r}, got {table.domain!r}")
     rng = generator(rng)
-    columns = {
-        each.name: _decoded(each, table.column(each.name).astype(np.int64), within, rng) for each in schema.attributes
-    }
-    return pa.table(columns)
+    codes = {each.name: table.column(each.name).astype(np.int64) for each in schema.attributes}
+    placed = {each.name: _placed(each, codes[each.name], within, rng) for each in schema.attributes if each.starts}
+    if never := [*schema.impossible, *never]:
+        _replace(codes, placed, never, rng)
+    return pa.table({each.name: _decoded(each, codes[each.name], placed.get(each.name)) for each in schema.attributes})
 
 
-def _decoded(attribute: Attribute, codes, within, rng) -> pa.Array:
+def _placed(attribute: Attribute, codes, within, rng) -> np.ndarray:
+    """Return a number or a day in each bin, as floats; NaN if it is missing."""
     missing = (codes == attribute.missing) & attribute.own_missing
-    if attribute.kind == "values":
-        return pa.array(np.array(attribute.labels, dtype=object)[codes], pa.string(), mask=missing)
     starts, real = np.array(attribute.starts), attribute.kind == "real"
     bins = np.where(missing, 0, codes)
     low, high = starts[bins], np.append(starts[1:], attribute.last + (not real))[bins]
     share = rng.random(len(bins)) if within == "uniform" else 0.5
     values: Any = low + share * (high - low)
-    if real:
-        return pa.array(np.minimum(values, np.nextafter(high, low)), mask=missing)
-    values = np.clip(np.floor(values), low, high - 1).astype(np.int64)
+    values = np.minimum(values, np.nextafter(high, low)) if real else np.clip(np.floor(values), low, high - 1)
+    return np.where(missing, np.nan, values)
+
+
+def _replace(codes, placed, never, rng) -> None:
+    """Change the records, columns in `codes` and `placed`, for which a condition of `never` holds."""
+    binned = {each.name: each for condition in never for each in condition.attributes if each.starts}
+    left = np.arange(len(next(iter(codes.values()))))
+    for _ in range(_ATTEMPTS):
+        ends = {name: placed[name][left] for name in binned}
+
+        def view(each, rows=left, ends=ends):
+            return codes[each.name][rows], ends.get(each.name), ends.get(each.name)
+
+        left = left[np.any([condition.holds(view)[0] for condition in never], axis=0)]
+        if not len(left):
+            return
+        for each in binned.values():
+            placed[each.name][left] = _placed(each, codes[each.name][left], "uniform", rng)
+    others = np.delete(np.arange(len(codes[next(iter(codes))])), left)
+    if not len(others):
+        raise ValueError("never must leave some record possible, got conditions that hold for all records drawn")
+    copied = rng.choice(others, len(left))
+    for column in (*codes.values(), *placed.values()):
+        column[left] = column[copied]
+
+
+def _decoded(attribute: Attribute, codes, values) -> pa.Array:
+    missing = (codes == attribute.missing) & attribute.own_missing
+    if attribute.kind == "values":
+        return pa.array(np.array(attribute.labels, dtype=object)[codes], pa.string(), mask=missing)
+    if attribute.kind == "real":
+        return pa.array(values, mask=missing)
+    values = np.where(missing, 0, values).astype(np.int64)
     if attribute.kind == "dates":
         return pa.array((values - _EPOCH).astype(np.int32), pa.int32(), mask=missing).cast(pa.date32())
     return pa.array(values, mask=missing)
-
-
-def _dates_as_texts(table: pa.Table, schema: Schema) -> pa.Table:
-    """Return `table` with its dates in the form of the schema, so that the schema can read them again."""
-    for place, each in enumerate(schema.attributes):
-        if each.form:
-            days = [day and day.strftime(each.form) for day in table.column(place).to_pylist()]
-            table = table.set_column(place, each.name, pa.array(days, pa.string()))
-    return table
 
 
 @dataclass(frozen=True)
@@ -440,6 +476,7 @@ class Release:
 
     model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
     total : the number of records if it is public, else None; rho : the budget, a Fraction after an exact run
+    schema, settings : if they were saved: the `Schema`, and the parameters of a `Synthesizer`
     """
 
     model: GraphicalModel
@@ -447,10 +484,16 @@ class Release:
     noise: str
     total: int | None
     rho: Fraction | float
+    schema: Schema | None = None
+    settings: dict = field(default_factory=dict)
 
 
-def save(result: Result, path: str | Path) -> None:
+def save(
+    result: Result | Release, path: str | Path, schema: Schema | None = None, settings: Mapping | None = None
+) -> None:
     """Write the `Release` of a `Result` whose labels are strings to `path`, as numpy's .npz; `load` reads it.
+
+    schema, settings : the `Schema` and other public parameters of the run, in the types of JSON, which are written too
 
     >>> import os, tempfile
     >>> import numpy as np
@@ -474,11 +517,13 @@ def save(result: Result, path: str | Path) -> None:
         "noise": result.noise,
         "total": result.total,
         "rho": str(result.rho) if isinstance(result.rho, Fraction) else result.rho,
+        "schema": schema and schema.as_json(),
+        "settings": dict(settings or {}),
     }
     arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
     arrays |= {f"counts_{i}": m.values for i, m in enumerate(result.measurements)}
     with Path(path).open("wb") as file:
-        np.savez(file, about=json.dumps(about), **arrays)
+        np.savez(file, about=json.dumps(about, default=float), **arrays)
 
 
 def load(path: str | Path) -> Release:
@@ -508,6 +553,7 @@ def load(path: str | Path) -> Release:
             ]
         model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
         rho = Fraction(about["rho"]) if isinstance(about["rho"], str) else float(about["rho"])
-        return Release(model, tuple(measured), about["noise"], about["total"], rho)
+        schema = Schema.from_json(about["schema"]) if about.get("schema") else None
+        return Release(model, tuple(measured), about["noise"], about["total"], rho, schema, about.get("settings", {}))
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} must be a release that `save` wrote, got a file that is not one ({error})") from None

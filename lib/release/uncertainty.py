@@ -108,21 +108,111 @@ def _measured(result, names, error) -> Intervals:
     """Return the intervals of the counts over the attributes `names`, which a measurement covers."""
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
-    variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
-
     reach = law.reach(covering[0].sigma, cells[0], _SHARE * error)
-    surprise = math.log(2 / ((1 - _SHARE) * error))
-    rate = math.sqrt(2 * surprise * variances[0] / _GAIN)
-    thetas = [rate / variance for variance in variances]
-    moments = in_order.total(law.log_moment(theta, m.sigma, n) for theta, m, n in zip(thetas, covering, cells))
-    weighted, total = in_order.total(theta * value for theta, value in zip(thetas, values)), in_order.total(thetas)
-    centre, around = weighted / total, (surprise + moments) / total
+    centre, around = _together(law, covering, values, cells, error)
 
     low, high = np.maximum(values[0] - reach, centre - around), np.minimum(values[0] + reach, centre + around)
     empty = low > high  # improbable; the interval from all measurements together is then used
     low, high = np.where(empty, centre - around, low), np.where(empty, centre + around, high)
     mean = law.mean(covering[0].sigma, cells[0])
     return Intervals(*_whole_counts(result, low, high), values[0][()], mean, len(covering))
+
+
+def _together(law, covering, values, cells, error) -> tuple[Any, float]:
+    """Return the mean of all covering measurements and its reach, by the module's second statement."""
+    variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
+    surprise = math.log(2 / ((1 - _SHARE) * error))
+    rate = math.sqrt(2 * surprise * variances[0] / _GAIN)
+    thetas = [rate / variance for variance in variances]
+    moments = in_order.total(law.log_moment(theta, m.sigma, n) for theta, m, n in zip(thetas, covering, cells))
+    weighted, total = in_order.total(theta * value for theta, value in zip(thetas, values)), in_order.total(thetas)
+    return weighted / total, (surprise + moments) / total
+
+
+def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarray, level: float = 0.95) -> tuple[float, float]:  # fmt: skip
+    """Return an interval for the sum of true counts times `weights`, which covers it with probability at least `level`.
+
+    attributes, level : as for `count_intervals`; weights : [0, inf), an array of shape ``domain.shape(attributes)``
+
+    See `ratio_interval` for the noise of a weighted sum. Without a measurement of all `attributes`, the upper end is a bound
+    by the counts of single attributes.
+    """
+    error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
+    if _covering(result, names):
+        ends = [
+            (float((y * weights).sum()), reach(weights))
+            for y, reach in _statements(result, names, _OF_MEASURED * error)
+        ]
+        return _crossing([(centre - around, centre + around) for centre, around in ends], 0.0, math.inf)
+    most, error = math.inf, (1 - _OF_MEASURED) * error
+    alone = [name for name in names if _covering(result, (name,))]
+    for name in alone:
+        largest = weights.max(axis=tuple(axis for axis, each in enumerate(names) if each != name))
+        for y, reach in _statements(result, (name,), error / len(alone)):
+            most = min(most, max(float((y * largest).sum()) + reach(largest), 0.0))
+    return 0.0, most if result.total is None else min(most, result.total * float(weights.max()))
+
+
+def ratio_interval(result: Result, attributes: Collection[str], low: np.ndarray, high: np.ndarray, of: np.ndarray,
+                   level: float = 0.95) -> tuple[float, float]:  # fmt: skip
+    """Return an interval for the mean of a value over records, which covers it with probability at least `level`.
+
+    attributes, level : as for `count_intervals`
+    low, high : arrays of shape ``domain.shape(attributes)``, the smallest and the largest value of a record in a cell
+    of : booleans of this shape, the cells of the records that are averaged
+
+    The mean is at least the m with sum of (low - m) n = 0, n the true counts of the cells `of`. For each m, the noise of
+    that sum has a known law, so the m whose noisy sum is farther above 0 than noise explains are excluded (Fieller 1954),
+    and so for `high`. A sum of noise with weights a is taken as normal with the standard deviation sigma |a|, plus half of
+    the largest weight for the steps of discrete noise. Without a measurement of all `attributes`, and without records
+    beyond noise, the ends are the smallest `low` and the largest `high`.
+    """
+    error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
+    least, most = float(low[of].min()), float(high[of].max())
+    if not _covering(result, names):
+        return least, most
+    ends = [
+        (_first_zero(low[of], y[of], reach, least, most), -_first_zero(-high[of], y[of], reach, -most, -least))
+        for y, reach in _statements(result, names, _OF_MEASURED * error)
+    ]
+    return _crossing(ends, least, most)
+
+
+def _statements(result, names, error) -> list:
+    """Return (noisy counts, function from weights to the reach of their sum) for both statements of the module."""
+    law, covering = _Law.of(result), _covering(result, names)
+    values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
+    centre, around = _together(law, covering, values, cells, error)
+    quantile, steps = law.quantile(covering[0].sigma, cells[0], _SHARE * error)
+    return [
+        (values[0], lambda a: quantile * _length(a) + steps * float(np.abs(a).max())),
+        (centre, lambda a: around * _length(a)),
+    ]
+
+
+def _length(weights) -> float:
+    return math.sqrt(float((weights**2).sum()))
+
+
+def _first_zero(values, counts, reach, low, high) -> float:
+    """Return the smallest m in [low, high] where noise may explain that the sum of (values - m) counts is above 0.
+
+    The sum less its reach is a concave function of m, so it has at most one zero before its last positive value.
+    """
+
+    def beyond(m):
+        return float(((values - m) * counts).sum()) - reach(values - m)
+
+    if beyond(low) <= 0 or beyond(high) > 0:
+        return low
+    return float(scipy.optimize.brentq(beyond, low, high, xtol=1e-9 * (high - low)))
+
+
+def _crossing(intervals, least, most) -> tuple[float, float]:
+    """Return the intersection of intervals, within [least, most]; the last interval if they do not meet."""
+    low, high = max(low for low, _ in intervals), min(high for _, high in intervals)
+    low, high = (low, high) if low <= high else intervals[-1]
+    return min(max(low, least), most), max(min(high, most), least)
 
 
 def _unmeasured(result, names, error) -> Intervals:
@@ -234,6 +324,11 @@ class _Law:
         if self.noise == "gaussian":
             return -spread * float(scipy.special.ndtri_exp(math.log(alpha / 2)))
         return min(_discrete_reach(sigma, cells, alpha), math.floor(spread * math.sqrt(2 * math.log(2 / alpha))))
+
+    def quantile(self, sigma, cells, alpha) -> tuple[float, float]:
+        """Return the reach of a sum with weights of length 1, and what to add for each unit of the largest weight."""
+        normal = -sigma * math.sqrt(cells) * float(scipy.special.ndtri_exp(math.log(alpha / 2)))
+        return normal, 0.0 if self.noise == "gaussian" else 0.5
 
     def log_moment(self, theta, sigma, cells) -> float:
         """Return log E e^(theta sum), or an upper bound.

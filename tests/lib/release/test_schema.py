@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lib.release import schema, sources
+from lib.tables.table import Domain
 
 TEXT = """\
 blanks: [NA, "?"]
@@ -122,6 +123,48 @@ def test_a_day_lies_in_its_period(by, first, length, after):
     assert label == {"year": str(day.year), "quarter": quarter, "month": f"{day:%Y-%m}", "day": day.isoformat()}[by]
 
 
+def test_what_never_occurs_is_a_list_of_conditions():
+    public = schema.parse(TEXT + "never: [sex = male and age < 18, joined < left]\n")
+    assert public.never == ("sex = male and age < 18", "joined < left") and len(public.impossible) == 2
+    assert [[each.name for each in one.attributes] for one in public.impossible] == [["sex", "age"], ["joined", "left"]]
+
+
+def test_a_schema_is_given_in_many_forms(tmp_path):
+    (tmp_path / "s.yml").write_text(TEXT)
+    mapping = {
+        "blanks": ["NA", "?"],
+        "attributes": {
+            "sex": {"values": ("female", "male"), "missing": "female"},
+            "answer": {"values": ["no", "yes", 1], "unseen": "missing"},
+            "age": {"range": [0, 120], "bins": np.array([0, 18, 30, 65])},
+            "income": {"range": (0, 200), "bins": 4, "whole": False, "missing": 50},
+            "joined": {"dates": [datetime.date(2001, 11, 15), "2003-02-01"], "by": "quarter"},
+            "left": {
+                "dates": ["2001-01-30", "2001-02-02"],
+                "by": "day",
+                "format": "%d/%m/%Y",
+                "missing": datetime.date(2001, 2, 1),
+            },
+        },
+    }
+    for given_ in (SCHEMA, tmp_path / "s.yml", str(tmp_path / "s.yml"), mapping):
+        assert schema.of(given_) == SCHEMA
+    made = schema.of(Domain({"sex": 2, "age": 3, "one": 1}, {"sex": ["f", "m"]}))
+    assert made.domain.labels == {
+        "sex": ("f", "m", "missing", "other"),
+        "age": ("0", "1", "2", "missing"),
+        "one": ("0", "missing", "other"),
+    }
+    for bad, said in (
+        (3, "schema must be a path, a mapping, a Domain or a Schema, got int"),
+        ({"attributes": {"a": {"values": []}}}, "values of 'a' must be a list of at least one string"),
+        ({"attributes": {"a": 3}}, "attribute 'a' must be a mapping"),
+        ({}, "the schema must contain attributes"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            schema.of(bad)
+
+
 # ---- what is wrong with a schema
 
 
@@ -132,7 +175,7 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("", "s.yml must have attributes, got an empty file"),
         ("a: [", "s.yml, line 1, column 5: "),
         ("- a", "s.yml, line 1, column 1: the schema must be a mapping of names to values"),
-        ("attribute: {}", "s.yml, line 1, column 1: the schema may contain only blanks, multiline, attributes, got 'attribute'"),
+        ("attribute: {}", "s.yml, line 1, column 1: the schema may contain only blanks, multiline, attributes, never, got 'attribute'"),
         ("blanks: [x]", "s.yml, line 1, column 1: the schema must contain attributes"),
         ("attributes: {}", "s.yml, line 1, column 13: attributes must not be empty"),
         ("attributes:\n  a: {values: [x]}\n  a: {values: [y]}", "s.yml, line 3, column 3: attributes must contain 'a' only once"),
@@ -165,6 +208,8 @@ def test_a_day_lies_in_its_period(by, first, length, after):
         ("attributes:\n  a: {dates: [1950-01-01, 2002-01-01], format: '%d/%m/%y'}", "format of 'a' must distinguish 1950-01-01 from other days, got '%d/%m/%y'"),
         ("attributes:\n  a: {dates: [2001-01-01, 2002-01-01], format: 'Q'}", "line 2, column 48: format of 'a' must contain day, month and year"),
         ("attributes:\n  a: {range: [1e99, 1.0000000000000002e99], whole: no}", "line 2, column 14: the bins of 'a' are too narrow"),
+        ("attributes:\n  a: {values: [x]}\nnever: a = x", "s.yml, line 3, column 8: never must be a list of at least one string"),
+        ("attributes:\n  a: {values: [x]}\nnever: [a = x, a = y]", "s.yml, line 3, column 16: never must be a condition on attributes: a value of a must be one of x, missing, other, got 'y'"),
         ("attributes: {'': {values: [x]}}", "column 14: attributes may contain only non-empty names, got ''"),
     ],
 )  # fmt: skip

@@ -2,6 +2,7 @@
 source."""
 
 import csv
+import datetime
 import gzip
 import os
 import re
@@ -60,6 +61,16 @@ def typed(frame):
     return frame.assign(joined=days, **numbers)
 
 
+class Stream:
+    """A table that offers Arrow's C stream, and nothing else."""
+
+    def __init__(self, table):
+        self._table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self._table.__arrow_c_stream__(requested_schema)
+
+
 @pytest.fixture(scope="module")
 def places(tmp_path_factory):
     """Return the records in each kind of source: (data, table) by its name."""
@@ -94,6 +105,12 @@ def places(tmp_path_factory):
         "duckdb view": (folder / "lib.duckdb", "a b"),
         "sqlite": (f"sqlite:///{folder}/lib.db", "members"),
         "sqlite, texts": (f"sqlite:///{folder}/lib.db", "texts"),
+        "pandas": (FRAME.assign(more="not asked for"), ""),
+        "pandas, typed": (typed(FRAME).convert_dtypes(), ""),
+        "pandas, objects": (typed(FRAME).astype(object), ""),
+        "pandas, categories": (FRAME.astype("category"), ""),
+        "arrow": (arrow, ""),
+        "arrow, a stream": (Stream(arrow), ""),
     }  # fmt: skip
 
 
@@ -107,6 +124,12 @@ KINDS = [
     "duckdb view",
     "sqlite",
     "sqlite, texts",
+    "pandas",
+    "pandas, typed",
+    "pandas, objects",
+    "pandas, categories",
+    "arrow",
+    "arrow, a stream",
 ]
 
 
@@ -202,6 +225,59 @@ def test_one_record_more_changes_how_no_other_is_read(tmp_path, parts, more):
         for name, files in (("one", parts), ("other", parts | more))
     )
     assert (other - one).tolist() == [0, 0, 0, 0, 0, 0, 1] and one[:5].sum() == one.sum()
+
+
+COLUMNS = [
+    "01",
+    1,
+    2.0,
+    True,
+    None,
+    float("nan"),
+    datetime.date(2001, 3, 2),
+    pd.Timestamp(2001, 3, 2, 5),
+    b"x",
+    "2001-03-02",
+]
+
+
+@given(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=6), st.sampled_from(COLUMNS))
+def test_one_value_more_in_a_frame_changes_how_no_other_is_read(values, more):
+    """pandas gives a column one type, of all its values; a column of Python objects keeps each as it was."""
+    public = schema.parse(
+        "attributes: {w: {values: ['01', '1', '2', 'True']}, d: {dates: [2001-01-01, 2001-12-31], by: month, format: '%d/%m/%Y'},"
+        " n: {range: [0, 9]}}"
+    )
+
+    def read(column):
+        return sources.read(pd.DataFrame(dict.fromkeys("wdn", pd.Series(column, dtype=object))), public).records
+
+    alone = np.concatenate([read([value]) for value in [*values, more]])
+    assert (read([*values, more]) == alone).all()
+    assert (read(values) == alone[:-1]).all()
+    assert alone[-1, 1] == (2 if isinstance(more, datetime.date) else 12)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (pd.DataFrame({"a": ["Ann Smith"]}), "data must have one column 'b', got none among 'a'"),
+        (pd.DataFrame([["Ann Smith", 1, 2]], columns=["a", "b", "b"]), "data must have columns with different names"),
+        (pd.DataFrame({"a": [[]], "b": [1]})[:0], "data must have at least one record"),
+        (pa.table({"a": [["Ann Smith"]], "b": [1]}), "data, column 'a' must hold plain values"),
+        (pd.DataFrame({"a": ["Ann Smith"], "b": [1 + 2j]}), "data, column 'b' must hold plain values, got "),
+        (["Ann Smith"], r"data must be a path, an address, or a table in memory \(pandas, polars, Arrow\), got list"),
+        (pd.Series(["Ann Smith"], name="a"), "got Series"),
+        (np.array([["Ann Smith"]]), "got ndarray"),
+        (None, "got NoneType"),
+    ],
+)
+def test_a_frame_that_cannot_be_read_is_refused_without_its_records(data, said):
+    with pytest.raises(ValueError, match=said) as refusal:
+        sources.read(data, SMALL)
+    assert "Smith" not in str(refusal.value) and "\n" not in str(refusal.value)
+    with pytest.raises(ValueError, match="table must be left out for a table in memory, got 't'"):
+        sources.read(data, SMALL, "t")
 
 
 def test_a_part_that_lacks_a_column_is_refused_by_its_name(tmp_path):
@@ -627,8 +703,8 @@ def test_no_message_quotes_a_record(tmp_path):
         "ends": f"a,b\r{secret},{other}\n\n{secret}\r",
     }
     given = [
-        (frame, ""),
-        (pa.table(frame), ""),
+        (frame.assign(b=1 + 2j), ""),
+        (pa.table({"a": [[secret]], "b": [other]}), ""),
         (frame.to_dict(), ""),
         (frame.to_csv(), ""),
         (frame.to_csv() * 999, ""),

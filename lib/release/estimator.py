@@ -1,0 +1,196 @@
+"""A synthesizer with the conventions of scikit-learn: parameters, `fit`, and what was learned in names that end in `_`."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..accounting import certified_zcdp
+from ..numerics import checks
+from ..numerics.extras import extra
+from ..tables.table import Domain
+from . import conditions, files, queries, restrictions, sources, synthesizer
+from . import schema as schemas
+from .conditions import Condition
+from .queries import Answer
+from .schema import Schema
+
+with extra("data"):
+    import narwhals as nw
+
+
+class Synthesizer:
+    """Differentially private synthetic records, and answers with intervals, from the user's table.
+
+    schema : the public schema: a `Schema`, the path of a YAML file, a mapping with the content of such a file, or a
+        `Domain` (see `schema.of`)
+    epsilon, delta : the guarantee: (0, inf) and (0, 1); without `seed` [1e-6, 1e6] and [1e-300, 1)
+    workload : [1, the number of attributes], the number of attributes whose joint counts are preserved; None means 2,
+        or 1 if there is one attribute
+    neighbours : "unbounded" if a record is added or removed, "bounded" if one is replaced and their number is public
+    records : [0, inf), the number of records that `write` writes; 0 means the number in the table, noisy unless it is public
+    within : "uniform" draws a number in its bin, "middle" takes the middle
+    seed : None, for a release, means the operating system's randomness. With an integer the results can be repeated, and
+        must not be released
+
+    After `fit`, `schema_` is the `Schema`, `release_` the `Release` with the model and the measurements, and `result_` the
+    `Result` of AIM (absent after `load`). Parameters are stored as given and checked by `fit`. All methods but `fit` use only what was
+    released, so they cost no privacy.
+
+    >>> import pandas as pd
+    >>> from lib.release import Synthesizer
+    >>> frame = pd.DataFrame({"sex": ["f", "m"] * 500, "age": [20, 40] * 500})
+    >>> public = {"attributes": {"sex": {"values": ["f", "m"]}, "age": {"range": [0, 99], "bins": 10}}}
+    >>> synthesizer = Synthesizer(public, epsilon=1.0, seed=1).fit(frame)
+    >>> made = synthesizer.sample(5, where="sex = f")
+    >>> print(type(made).__name__, set(made["sex"]), synthesizer.query("mean(age) where sex = m").high > 40)
+    DataFrame {'f'} True
+    """
+
+    schema_: Schema
+    release_: synthesizer.Release
+    result_: synthesizer.Result
+    _kind: Any = "pandas"  # of table that `sample` returns
+
+    def __init__(self, schema: Schema | str | Path | Mapping | Domain, epsilon: float = 1.0, delta: float = 1e-9, *,
+                 workload: int | None = None, neighbours: str = "unbounded", records: int = 0, within: str = "uniform",
+                 seed: int | None = None) -> None:  # fmt: skip
+        self.schema, self.epsilon, self.delta, self.workload = schema, epsilon, delta, workload
+        self.neighbours, self.records, self.within, self.seed = neighbours, records, within, seed
+
+    def fit(self, data: Any, table: str = "") -> Synthesizer:
+        """Make the release from the records of `data` and return the synthesizer. Each call costs `epsilon` and `delta`.
+
+        data : a table of pandas, polars or Arrow, a file, a folder or an address, as for `sources.batches`
+        table : the table of the database; empty for other sources
+
+        Raises ``ValueError`` for parameters outside their ranges, before a record is counted, and for data that cannot be read.
+        """
+        public = self._checked()
+        kind: Any = "pandas"
+        if not isinstance(data, (str, Path)):
+            data = sources.frame(data)
+            kind = data.implementation
+        counted = sources.count(data, public, self._size(public), table or "")
+        result = synthesizer.run(counted, self.epsilon, self.delta, size=self._size(public), neighbours=self.neighbours,
+                                 records=self.records, seed=self.seed)  # fmt: skip
+        if public.never:
+            model = restrictions.without(result.model, public.impossible, result.measurements)
+            result = replace(result, model=model, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()))
+        self.schema_, self.result_, self._kind = public, result, kind
+        self.release_ = synthesizer.Release(
+            result.model, result.measurements, result.noise, result.total, result.rho, public, self._settings()
+        )
+        return self
+
+    def _checked(self) -> Schema:
+        """Return the schema. Raises ``ValueError`` for parameters outside their ranges."""
+        public = schemas.of(self.schema)
+        synthesizer.statement(self.epsilon, self.delta, self.neighbours)
+        if self.seed is None:
+            certified_zcdp(self.epsilon, self.delta)
+        else:
+            checks.whole("seed", self.seed, "[0, inf)")
+        if self.workload is not None:
+            checks.whole("workload", self.workload, f"[1, {len(public.attributes)}]")
+        checks.whole("records", self.records, "[0, inf)")
+        checks.one_of("within", self.within, synthesizer.WITHIN)
+        restrictions.check(public.domain, public.impossible)
+        return public
+
+    def sample(self, n: int | None = None, where: str = "") -> Any:
+        """Return `n` synthetic records, as a table of the kind that `fit` was given; of pandas after a file.
+
+        n : [1, inf); None means as many as there are, according to the model
+        where : a condition that all records fulfil (`conditions`); their distribution is the model's, given the condition
+
+        Raises ``ValueError`` for an `n` out of range and a condition that the model or its bins cannot fulfil.
+        """
+        public, model, beside = self._fitted("sample").schema_, self.release_.model, []
+        if where:
+            condition = conditions.parse(where, public.attributes)
+            model, beside = restrictions.given(model, condition), [Condition("not", (condition,))]
+        rng = self._rng()
+        made = synthesizer.decoded(model.synthesize(n, rng=rng), public, self.within, rng=rng, never=beside)
+        return nw.from_arrow(made, backend=self._kind).to_native()
+
+    def query(self, question: str, level: float = 0.95) -> Answer:
+        """Return the `Answer` to a question such as ``mean(delay) where carrier = 'AS'``; see `queries.ask`."""
+        released: Any = self._fitted("query").release_
+        return queries.ask(released, self.schema_, question, level)
+
+    def statement(self) -> str:
+        """Return the guarantee of `fit` in words, as `synthesizer.statement` does."""
+        made = self.release_.settings if hasattr(self, "release_") else self._settings()
+        return synthesizer.statement(*(made[name] for name in ("epsilon", "delta", "neighbours", "seed")))
+
+    def write(self, folder: str | Path, spreadsheet: bool = False) -> None:
+        """Write the files of the release to `folder`, as `synthesizer.write` does. Only after `fit`, not after `load`."""
+        if not hasattr(self, "result_"):
+            raise ValueError("fit must be called before write, on this synthesizer")
+        made = self.release_.settings  # which `set_params` does not change
+        size = made["workload"] or self._size(self.schema_)
+        synthesizer.write(folder, self.result_, self.schema_, size, self.statement(),
+                          within=made["within"], seed=made["seed"], settings=made, spreadsheet=spreadsheet)  # fmt: skip
+
+    def save(self, path: str | Path) -> None:
+        """Write the release to `path` (.npz). The file contains only what was released, and public parameters."""
+        released = self._fitted("save").release_
+        with files.whole(path) as draft:
+            synthesizer.save(released, draft, released.schema, released.settings)
+
+    @classmethod
+    def load(cls, path: str | Path, kind: str = "pandas") -> Synthesizer:
+        """Return the synthesizer that `save` wrote, or that is the model.npz of a release.
+
+        kind : what `sample` returns: a table of "pandas", "polars" or "pyarrow"
+
+        Raises ``ValueError`` for any other file, and ``OSError`` if the file cannot be read.
+        """
+        release = synthesizer.load(path)
+        if release.schema is None or release.settings.keys() != inspect.signature(cls).parameters.keys() - {"schema"}:
+            raise ValueError(
+                f"{path} must contain its schema and parameters, got a release by another version or by `save`"
+            )
+        made = cls(release.schema, **release.settings)
+        checks.one_of("kind", kind, ("pandas", "polars", "pyarrow"))
+        made.schema_, made.release_, made._kind = release.schema, release, kind
+        return made
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return the parameters, as given. `deep` has no effect; scikit-learn passes it."""
+        return {name: getattr(self, name) for name in list(inspect.signature(type(self)).parameters)}
+
+    def set_params(self, **params: Any) -> Synthesizer:
+        """Set parameters and return the synthesizer. Raises ``ValueError`` for an unknown one."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise ValueError(f"parameters must be among {', '.join(known)}, got {name!r}")
+            setattr(self, name, value)
+        return self
+
+    def __repr__(self) -> str:
+        defaults = inspect.signature(type(self)).parameters
+        changed = [f"{k}={v!r}" for k, v in self.get_params().items() if v != defaults[k].default]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _size(self, public: Schema) -> int:
+        return self.workload or min(2, len(public.attributes))
+
+    def _settings(self) -> dict[str, Any]:
+        return {name: value for name, value in self.get_params().items() if name != "schema"}
+
+    def _rng(self) -> np.random.Generator:
+        """Return a generator for uses of released numbers only."""
+        return np.random.default_rng(self.seed)
+
+    def _fitted(self, method: str) -> Synthesizer:
+        if not hasattr(self, "release_"):
+            raise ValueError(f"fit must be called before {method}")
+        return self
