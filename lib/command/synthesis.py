@@ -1,7 +1,9 @@
-"""`dp-compendium synthesize`: synthetic records from a table and its public schema."""
+"""`dp-compendium synthesize`, `sample` and `query`: synthetic records from a table, and answers from a release."""
 
 from __future__ import annotations
 
+import dataclasses
+import io
 import shutil
 from pathlib import Path
 
@@ -78,8 +80,8 @@ def _release(
 ) -> tuple[int, str]:
     """Write the files of a release to `output`, and return the number of records and the doubts about the schema."""
     check_memory()
-    from ..release import schema as schemas  # needs the extra `data`, and is slow to import
-    from ..release import sources
+    from ..release import Synthesizer, sources  # needs the extra `data`, and is slow to import
+    from ..release import schema as schemas
     from ..release import synthesizer as release
 
     if not any("://" in name or Path(name).exists() for name in (data, schema)):
@@ -88,11 +90,61 @@ def _release(
         )
     files.check_new(output)
     sources.check(data, public := schemas.read(schema), table)
-    workload = workload or min(2, len(public.attributes))
-    promise = release.statement(epsilon, delta, neighbours)
-    with files.new_folder(output) as made:
-        counted = sources.count(data, public, workload, table)
-        result = release.run(counted, epsilon, delta, size=workload, neighbours=neighbours, records=records)
-        release.write(made, result, public, workload, promise, within=within, spreadsheet=spreadsheet)
-        shutil.copyfile(schema, made / "schema.yml")
-    return len(result.synthetic), release.doubts(release.treated(result, public))
+    made = Synthesizer(public, epsilon, delta, workload=workload, neighbours=neighbours, records=records, within=within)
+    with files.new_folder(output) as folder:
+        made.fit(data, table)
+        made.write(folder, spreadsheet=spreadsheet)
+        shutil.copyfile(schema, folder / "schema.yml")
+    return len(made.result_.synthetic), release.doubts(release.treated(made.release_, public))
+
+
+@click.command(
+    epilog='\b\nExamples:\n  dp-compendium query released/model.npz "count where card = adult"'
+    '\n  dp-compendium query released/model.npz "mean(age) where card = adult" --level 0.99 --json'
+)
+@click.argument("model")
+@click.argument("question")
+@option("level", "The probability that the interval covers the true value.", default=0.95)
+@as_json
+def query(model, question, level, as_json):
+    """Answer a question about the records of a release.
+
+    MODEL is the model.npz of the release. QUESTION is `count`, `proportion(CONDITION)` or `mean(ATTRIBUTE)`, and may
+    end with `where CONDITION`. The answer is an estimate, and an interval for the true value. It uses only the release,
+    so it costs no privacy.
+    """
+    from ..release import Synthesizer
+
+    found = dataclasses.asdict(Synthesizer.load(model).query(question, level))
+    answer(found if as_json else {name: f"{value:.10g}" for name, value in found.items()}, as_json)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  dp-compendium sample released/model.npz -n 5"
+    '\n  dp-compendium sample released/model.npz -n 1000 --where "age >= 16" --output adults.parquet'
+)
+@click.argument("model")
+@click.option("-n", "--records", "n", type=Whole(1, 10**9), help="The number of records.  [default: by the model]")
+@click.option("--where", default="", help="A condition that all records fulfil.")
+@click.option("--output", type=click.Path(path_type=Path), help="A new file, .csv or .parquet.  [default: print CSV]")
+def sample(model, n, where, output):
+    """Draw more synthetic records from a release.
+
+    MODEL is the model.npz of the release. The records use only the release, so they cost no privacy.
+    """
+    from pyarrow.parquet import write_table
+
+    from ..release import Synthesizer
+    from ..release.synthesizer import write_csv
+
+    if output and (output.exists() or output.suffix not in (".csv", ".parquet")):
+        raise ValueError(f"output must be a new file that ends in .csv or .parquet, got {str(output)!r}")
+    made = Synthesizer.load(model, kind="pyarrow")
+    table, printed = made.sample(n, where), io.BytesIO()
+    if not output:
+        write_csv(table, made.schema_, printed)
+        click.echo(printed.getvalue().decode(), nl=False)
+        return
+    with files.whole(output) as draft:
+        write_table(table, draft) if output.suffix == ".parquet" else write_csv(table, made.schema_, draft)
+    answer({"output": str(output), "records": len(table)}, False)

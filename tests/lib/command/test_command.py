@@ -3,7 +3,9 @@ one sentence and the exit status 2."""
 
 import ast
 import csv
+import dataclasses
 import functools
+import io
 import itertools
 import json
 import math
@@ -29,6 +31,7 @@ from lib.accounting import sampled_gaussian
 from lib.command import answers, costs, verdicts
 from lib.command.main import commands, main
 from lib.gaussian_synthesis import THEOREMS, regularised_released_epsilon, released_epsilon
+from lib.release import Synthesizer, sources
 from lib.release import synthesizer as release
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -225,6 +228,49 @@ def test_a_table_becomes_synthetic_records(run, folder):
     assert release.load(folder / "out/model.npz").total is None
 
 
+def test_a_release_is_sampled_and_asked(run, folder):
+    assert run("synthesize members.csv schema.yml --workload 2 --epsilon 100")[0] == 0
+    made = Synthesizer.load("released/model.npz")
+    status, out, err = run("sample released/model.npz -n 20 --where 'card = child'")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert (status, err, len(rows)) == (0, "", 20) and {row["card"] for row in rows} == {"child"}
+    for name in ("s.csv", "s.parquet"):
+        status, out, err = run(f"sample released/model.npz --output {name}")
+        assert (status, err) == (0, "") and out.split() == [
+            "output",
+            name,
+            "records",
+            str(round(made.release_.model.total)),
+        ]
+        assert len(sources.read(name, made.schema_)) == round(made.release_.model.total)
+    question = "mean(loans) where card = child"
+    found = said(run, f"query released/model.npz '{question}' --level 0.9")
+    assert found == dataclasses.asdict(made.query(question, 0.9))
+    lines = run(f"query released/model.npz '{question}' --level 0.9")[1].splitlines()
+    assert [line.split()[0] for line in lines] == list(found) and float(lines[0].split()[1]) == pytest.approx(
+        found["estimate"]
+    )
+    for words, reason in (
+        (
+            "query released/model.npz median(loans)",
+            "question must be a condition on attributes: one of count proportion mean",
+        ),
+        ("query members.csv count", "members.csv must be a release that `save` wrote"),
+        ("query none.npz count", "none.npz: No such file or directory"),
+        (
+            "sample released/model.npz --output s.csv",
+            "output must be a new file that ends in .csv or .parquet, got 's.csv'",
+        ),
+        (
+            "sample released/model.npz --where 'card = x'",
+            "where must be a condition on attributes: a value of card must be one of child,",
+        ),
+        ("sample released/model.npz -n 0", "Invalid value for '-n'"),
+    ):
+        status, out, err = run(words)
+        assert (status, out, err.count("\n")) == (2, "", 1) and err.startswith(reason), err
+
+
 def test_a_released_csv_can_be_made_harmless_for_a_spreadsheet(run, folder):
     (folder / "one.csv").write_text("n\n" + 90 * "=1+2\n" + 60 * "b\n")
     (folder / "one.yml").write_text("attributes: {n: {values: ['=1+2', b]}}")
@@ -392,7 +438,7 @@ LEAVES = dict(leaves())
 
 
 def test_the_subcommands_are_those_that_people_expect():
-    assert list(commands.commands) == ["epsilon", "sigma", "compose", "synthesize", "ledger"]
+    assert list(commands.commands) == ["epsilon", "sigma", "compose", "synthesize", "sample", "query", "ledger"]
 
 
 EXAMPLES = [
@@ -433,6 +479,8 @@ def test_the_examples_run(run, folder, line):
         with adbc_driver_sqlite.dbapi.connect(f"file:{folder}/people.db") as made, made.cursor() as cursor:
             cursor.adbc_ingest("people", pyarrow.csv.read_csv(folder / "people.csv"))
             made.commit()
+    if "model.npz" in line:
+        assert run("synthesize people.csv schema.yml --workload 1")[0] == 0
     status, out, err = run(line.removeprefix("dp-compendium "))
     assert (status, err) == (0, "") and out
 
