@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from ..numerics.extras import extra
 from ..release import files
 from .answers import answer, as_json
 from .costs import WHICH, Whole, option
@@ -132,7 +133,8 @@ def sample(model, n, where, output):
 
     MODEL is the model.npz of the release. The records use only the release, so they cost no privacy.
     """
-    from pyarrow.parquet import write_table
+    with extra("data"):
+        from pyarrow.parquet import write_table
 
     from ..release import Synthesizer
     from ..release.synthesizer import write_csv

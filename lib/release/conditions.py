@@ -19,16 +19,14 @@ import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from .schema import Attribute
-
+Attribute = Any  # that of `schema`, which imports this module
 Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # where a condition surely holds, and where it possibly holds
-View = Callable[["Attribute"], tuple[Any, Any, Any]]  # an attribute's codes, smallest and largest values
+View = Callable[[Attribute], tuple[Any, Any, Any]]  # an attribute's codes, smallest and largest values
 
 _TOKEN = re.compile(
     r"""\s*(?:(?P<text>'(?:[^']|'')*')|(?P<name>"[^"]+"|`[^`]+`)|(?P<mark><=|>=|==|!=|<>|[=<>(),])|(?P<word>[\w.+\-/:%]+)|(?P<end>$))"""

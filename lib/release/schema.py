@@ -445,7 +445,7 @@ class _Reader:
                     parts["format"], f"format of {name!r} must distinguish {here} from other days, got {form!r}"
                 )
         if by == "day":
-            self._few(parts["dates"], name, int(last - first) + 1)
+            self._few(parts["dates"], name, int(last - first) + 2)  # with `missing`
         starts, labels = _periods(int(first), int(last), by)
         return self._scale(name, parts, "dates", starts, last, labels, self._day, form)
 

@@ -178,7 +178,7 @@ def check(data: Any, schema: Schema, table: str = "") -> None:
     ...         check(path, parse("attributes: {height: {range: [0, 3]}}"))
     ...     except ValueError as error:
     ...         print(str(error).partition("must ")[2])
-    have one column 'height', got none among 'age', 'sex'
+    have one column 'height', got none among 2 names
     """
     next(batches(data, schema, table), None)
 

@@ -109,7 +109,7 @@ def test_every_number_that_a_page_quotes_is_there(page, sources):
         ("here", "miura2025.table1.adult.records", "30162"),  # of the full run: the chapter has stand-in data
         ("noted", "miura2022.adult.sigma-min: eigenvalue is # to", "0.0196"),
         ("kept", "miura2025/ablation: trial where study == 'epsilon' and trial == 1 and variant == '1.0'", "1.0"),
-        ("kept", "sei2017/tuned: CPU time", "1002"),
+        ("kept", "sei2017/tuned: CPU time", "579"),
         ("shown", "kiri2019/04_floating_point: textbook sampler #%", "67.4"),
         ("shown", "kiri2019/01_laplace: # different networks :.0f", "1252"),
         ("shown", "miura2025/04_beyond: between _ and 10: 1-way # :.1f", "-0.9"),

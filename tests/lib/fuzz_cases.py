@@ -62,6 +62,8 @@ EXEMPT = {
     "density_ratio.Features": INNER,
     "density_ratio.duality_gap": INNER,
     "files.": "writes files",
+    "ending.": "of the command",
+    "escapes.": "takes any text",
     "extras.": "around imports",
     "main.": "the command, of which a test of its own gives each word a wrong value",
     "answers.": "of the command",

@@ -35,6 +35,7 @@ NO_FLOATS = {
     "sources": [
         "(sum(map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))) for line in file)",
         "map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))",
+        "len(cell.encode()) for cell in cells",
     ],
     "graphical_model": ["v in clique for clique in cliques"],
     "junction_trees": [

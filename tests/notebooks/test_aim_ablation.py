@@ -129,10 +129,10 @@ def test_two_standard_errors_hold_the_truth_nineteen_times_in_twenty():
 def test_differences_want_a_reference_and_whole_trials():
     with pytest.raises(ValueError, match="reference"):
         aim_ablation.differences(trials_of({"old": [1.0, 2.0]}), "new", "error2")
-    with pytest.raises(ValueError, match="two trials"):
+    with pytest.raises(ValueError, match="trials of each variant, at least two"):
         aim_ablation.differences(trials_of({"old": [1.0]}), "old", "error2")
     uneven = trials_of({"old": [1.0, 2.0], "new": [1.0, 2.0]}).iloc[:-1]
-    with pytest.raises(ValueError, match="as many"):
+    with pytest.raises(ValueError, match="the same number"):
         aim_ablation.differences(uneven, "old", "error2")
 
 

@@ -100,7 +100,7 @@ def test_widths_gain_nothing_where_all_weights_are_one():
     assert table.loc[1e9, "effective"] == pytest.approx(400)
     assert table.loc[3.0, "effective"] < 399
     data, test = reconstruction_limits.sample(FRAME, 400, 10, income="perturbed", rng=rng())
-    with pytest.raises(ValueError, match="published"):
+    with pytest.raises(ValueError, match="income unperturbed"):
         reconstruction_limits.widths(data, test, (3.0,), rng=rng())
 
 

@@ -133,7 +133,10 @@ def test_bad_values_are_refused_by_name(run, notebook, name, value, words):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("sigma: float = 0.01  # (0, 1]: see n = 4", "at sigma"),  # papermill drops a line with two equal signs
+        (
+            "sigma: float = 0.01  # (0, 1]: see n = 4",
+            "these do not: sigma",
+        ),  # papermill drops a line with two equal signs
         ("sigma = 0.01  # (0, 1]: no annotation", "sigma must be annotated"),
         ("sizes: list = []  # [1, inf): nothing to tell the kind by", "sizes must be annotated list[float]"),
     ],

@@ -333,7 +333,7 @@ def test_the_law_is_that_of_numpys_generator():
     (lambda rng, v: np.log(rng.random(1)) > -1, "compare its real draws"),
     (lambda rng, v: rng.random(1), "compare its real draws"),
     (lambda rng, v: rng.random(out=np.zeros(1)) < 0.5, "without the argument out"),
-    (lambda rng, v: rng.integers(2**64, size=2, dtype=np.uint64).__setitem__(0, 1), "write into"),
+    (lambda rng, v: rng.integers(2**64, size=2, dtype=np.uint64).__setitem__(0, 1), "not change the arrays"),
 ])  # fmt: skip
 def test_draws_without_a_list_of_outcomes_are_refused(line, word):
     with pytest.raises(NotEnumerable, match=f"^oracle .*must .*{word}"):

@@ -182,7 +182,7 @@ def test_a_schema_is_given_in_many_forms(tmp_path):
         ("attributes:\n  a: {}", "s.yml, line 2, column 6: attribute 'a' must have exactly one of values, range, dates, got none"),
         ("attributes:\n  a: {values: [x], range: [0, 1]}", "attribute 'a' must have exactly one of values, range, dates, got values, range"),
         ("attributes:\n  a:\n    values: [x]\n    bins: 3", "line 4, column 5: attribute 'a' may contain only values, unseen, missing, got 'bins'"),
-        ("attributes:\n  a: {values: [x, x]}", "line 2, column 19: values of 'a' must be distinct strings, none of them empty, got 'x'"),
+        ("attributes:\n  a: {values: [x, x]}", "line 2, column 19: values of 'a' must be distinct strings (1.0 equals 1), none of them empty, got 'x'"),
         ("attributes:\n  a: {values: x}", "line 2, column 15: values of 'a' must be a list of at least one string, such as [a, b]"),
         ("attributes:\n  a: {values: [[x]]}", "line 2, column 16: a single string or number is expected here"),
         ("attributes:\n  a: {values: [x], missing: z}", "column 29: missing of 'a' must be missing, other or one of its values, got 'z'"),
