@@ -98,7 +98,7 @@ def test_the_right_page_comes_up(search, words, page):
 @pytest.mark.parametrize(
     ("edition", "question", "definition"),
     [
-        ("", "What is differential privacy?", "The guarantee that a change to one person’s data"),
+        ("", "What is differential privacy?", "The guarantee that, if one person’s data change"),
         ("ja/", "差分プライバシーとは何ですか？", "保証"),
     ],
 )
