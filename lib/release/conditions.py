@@ -176,8 +176,9 @@ class Parser:
             place = found.end()
 
     def refuse(self, place: int, said: str) -> NoReturn:
-        rest = self.text[place:].strip()
-        raise ValueError(f"{self.what} must be a condition on attributes: {said}, got {rest[:60]!r}")
+        here = next((text for _, text, at in self.tokens if at == place), self.text[place:].strip())
+        form = "a count, a proportion or a mean" if self.what == "question" else "a condition on attributes"
+        raise ValueError(f"{self.what} must be {form}: {said}, got {here[:60]!r}")
 
     def word(self, *words: str) -> str:
         """Return the next word or mark if it is one of `words`, and go on; otherwise return ""."""

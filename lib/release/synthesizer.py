@@ -239,18 +239,21 @@ def doubts(found: pd.DataFrame) -> str:
     >>> import pandas as pd
     >>> from lib.release.synthesizer import doubts
     >>> print(doubts(pd.DataFrame({"missing": [97.0], "other": [0.1], "mixed": [0.0]}, ["fee"])).partition(" If")[0])
-    According to the noisy counts, 97 % of fee are missing or `other`.
+    According to the noisy counts, 97 % of the values of fee are missing or `other`.
     """
     lost, mixed = found[["missing", "other"]].sum(axis=1), found["mixed"]
-    said = [f"{share:.0f} % of {in_markdown(name)} are missing or `other`" for name, share in lost[lost > 50].items()]
+    said = [
+        f"{share:.0f} % of the values of {in_markdown(name)} are missing or `other`"
+        for name, share in lost[lost > 50].items()
+    ]
     said += [
-        f"{share:.0f} % of {in_markdown(name)} are in one value that also stands for values that are missing, unlisted or beyond the range"
+        f"{share:.0f} % of the values of {in_markdown(name)} are in one value that also stands for values that are missing, unlisted or beyond the range"
         for name, share in mixed[mixed >= 99].items()
     ]
     if not said:
         return ""
     return (
-        f"According to the noisy counts, {', '.join(said)}. If the codebook does not explain this, the schema does not match how the "
+        f"According to the noisy counts, {'. '.join(said)}. If the codebook does not explain this, the schema does not match how the "
         "records are written (for example decimal commas, leading zeros, another date format, another spelling), and this release says "
         "little about these attributes. If you want another release, which adds its epsilon to the total, correct the schema from the "
         "codebook and these counts, without looking at the records."

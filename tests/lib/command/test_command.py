@@ -253,7 +253,7 @@ def test_a_release_is_sampled_and_asked(run, folder):
     for words, reason in (
         (
             "query released/model.npz median(loans)",
-            "question must be a condition on attributes: one of count proportion mean",
+            "question must be a count, a proportion or a mean: one of count proportion mean",
         ),
         ("query members.csv count", "members.csv must be a release that `save` wrote"),
         ("query none.npz count", "none.npz: No such file or directory"),
@@ -284,7 +284,9 @@ def test_a_schema_that_does_not_suit_the_file_is_doubted(run, folder):
     (folder / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
     status, out, err = run("synthesize eu.csv eu.yml --json")
     assert (
-        status == 0 and err.startswith("According to the noisy counts, ") and "% of fee are missing or `other`" in err
+        status == 0
+        and err.startswith("According to the noisy counts, ")
+        and "% of the values of fee are missing or `other`" in err
     )
     assert json.loads(out)["output"] == "released" and "sex" not in err
     assert run("synthesize members.csv schema.yml --workload 1 --output other")[2] == ""

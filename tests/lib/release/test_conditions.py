@@ -115,7 +115,7 @@ def test_conditions_by_hand(text, holds):
     ("text", "said"),
     [
         ("", "an attribute is expected here, got ''"),
-        ("wage > 3", "an attribute must be one of home, work, age, since, level, joined, got 'wage > 3'"),
+        ("wage > 3", "an attribute must be one of home, work, age, since, level, joined, got 'wage'"),
         ("age >", "a value of age is expected here, got ''"),
         ("age > old", "a value of age must be a number, got 'old'"),
         ("age > nan", "must be a number, got 'nan'"),
@@ -128,7 +128,7 @@ def test_conditions_by_hand(text, holds):
         ("age in 3", "one of ( is expected here, got '3'"),
         ("age in (3", "one of ) is expected here, got ''"),
         ("age is 3", "one of missing is expected here"),
-        ("age < 3 since > 4", "the text should end here, got 'since > 4'"),
+        ("age < 3 since > 4", "the text should end here, got 'since'"),
         ("home = 'a", 'in single quotes, got "\'a"'),
         ("(" * 5000 + "age < 3", "at most 100 parentheses"),
         ("not " * 5000 + "age", "is expected here, got ''"),

@@ -163,7 +163,7 @@ def test_what_was_not_measured_together_is_bounded_by_each_attribute():
     ("question", "said"),
     [
         ("", "one of count proportion mean is expected here, got ''"),
-        ("median(late)", "one of count proportion mean is expected here, got 'median(late)'"),
+        ("median(late)", "one of count proportion mean is expected here, got 'median'"),
         ("mean(line)", "line must have a range of numbers"),
         ("mean(late) where late < 7", "question must be a condition that the values of the schema decide"),
         ("mean(late) where late is missing", "got a condition that excludes them all"),

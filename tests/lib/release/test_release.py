@@ -113,7 +113,8 @@ def test_what_is_missing_or_not_listed_is_told_by_the_noisy_counts(read):
     assert found.mixed["loans"] == pytest.approx(ends, abs=0.1)
     said = release.doubts(found)
     assert (
-        re.match(r"According to the noisy counts, 6\d % of age are missing or `other`\.", said) and "card" not in said
+        re.match(r"According to the noisy counts, 6\d % of the values of age are missing or `other`\.", said)
+        and "card" not in said
     )
     assert release.doubts(found.drop("age")) == ""
 
@@ -134,7 +135,7 @@ def test_a_schema_that_does_not_suit_is_doubted_whatever_it_makes_of_what_it_doe
     said = release.doubts(
         release.treated(release.run(sources.read(tmp_path / "t.csv", public), 1e4, 1e-9, seed=1), public)
     )
-    assert set(re.findall(r"% of (\w+) are in one value that also stands for", said)) == doubted
+    assert set(re.findall(r"% of the values of (\w+) are in one value that also stands for", said)) == doubted
 
 
 def test_a_value_of_the_codebook_that_is_called_other_is_no_doubt(tmp_path):
@@ -533,8 +534,10 @@ def test_a_schema_that_does_not_suit_the_file_is_told_on_the_screen(tmp_path, ca
     (tmp_path / "eu.yml").write_text("attributes: {fee: {range: [0, 99]}, sex: {values: [female, male]}}")
     given = ("--data", tmp_path / "eu.csv", "--schema", tmp_path / "eu.yml", "--output", tmp_path / "out")
     status, said, _ = command(capsys, "release", *given)
-    assert status == 0 and re.search(r"\nAccording to the noisy counts, \d+ % of fee are missing or `other`\. If", said)
-    assert "% of fee are missing or " in (tmp_path / "out/report.html").read_text()
+    assert status == 0 and re.search(
+        r"\nAccording to the noisy counts, \d+ % of the values of fee are missing or `other`\. If", said
+    )
+    assert "% of the values of fee are missing or " in (tmp_path / "out/report.html").read_text()
 
 
 @pytest.mark.slow
