@@ -15,6 +15,7 @@ import sys
 
 import click
 
+from .accounts import account
 from .answers import one_line
 from .costs import compose, epsilon, sigma
 from .ending import ends_at
@@ -25,10 +26,10 @@ from .verdicts import ledger
 @click.group(epilog="\b\nExample:\n  dp-compendium epsilon gaussian --sigma 4 --delta 1e-6 --json")
 @click.version_option(package_name="dp-compendium")
 def commands():
-    """Compute privacy costs and the noise that a guarantee needs, make and query synthetic tables, and look up ledger claims."""
+    """Compute privacy costs and the noise that a guarantee needs, make and query synthetic tables, keep account of releases, and look up ledger claims."""
 
 
-for each in (epsilon, sigma, compose, synthesize, sample, query, ledger):
+for each in (epsilon, sigma, compose, synthesize, sample, query, account, ledger):
     commands.add_command(each)
 
 

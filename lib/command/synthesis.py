@@ -19,6 +19,7 @@ from .ending import check_memory, interrupted
 @click.command(
     epilog="\b\nExamples:\n  dp-compendium synthesize people.csv schema.yml --epsilon 1"
     "\n  dp-compendium synthesize sqlite:///people.db schema.yml --table people --output released"
+    "\n  dp-compendium synthesize people.csv schema.yml --epsilon 0.2 --account people.account --earlier released/model.npz --output more"
 )
 @click.argument("data")
 @click.argument("schema")
@@ -53,33 +54,35 @@ from .ending import check_memory, interrupted
     is_flag=True,
     help="Write ' before names and labels in CSV files that a spreadsheet would run as a formula, such as =1+2.",
 )
+@click.option("--account", help="The account of all releases of these records (dp-compendium account).")
+@click.option("--earlier", help="The model.npz of an earlier release of these records, to be continued.")
 @as_json
-def synthesize(
-    data, schema, epsilon, delta, neighbours, workload, records, within, table, output, spreadsheet, as_json
-):
+def synthesize(output, epsilon, delta, neighbours, as_json, **given):
     """Make differentially private synthetic records from DATA.
 
     The algorithm is AIM, with the operating system's randomness. DATA is a CSV, Parquet or DuckDB file, or the address
     of an SQL database. SCHEMA is a YAML file with the attributes and their values; write it without looking at the
     records. The command writes all of these files or none: synthetic.csv, synthetic.parquet, model.npz, errors.csv,
     schema.yml, and statement.txt, which states the guarantee. The folder must be new or empty, so that a release cannot
-    replace an earlier one: the epsilons of all releases of the same records add up.
+    replace an earlier one: the epsilons of all releases of the same records add up. With an account, a release that would
+    exceed the total is refused before any record is counted. A release that continues an earlier one uses the measurements
+    of both.
     """
     try:
-        made = _release(data, schema, epsilon, delta, neighbours, workload, records, within, table, output, spreadsheet)
+        records, doubts, spent = _release(output, epsilon, delta, neighbours, **given)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(interrupted(output)) from None
     held = ", ".join(sorted(each.name for each in output.iterdir()))
-    promised = {"epsilon": epsilon, "delta": delta, "neighbours": neighbours}
-    answer({"output": str(output), "files": held, "records": made[0]} | promised, as_json)
-    if made[1]:
-        click.echo(made[1], err=True)
+    promised = {"epsilon": spent, "delta": delta, "neighbours": neighbours}
+    answer({"output": str(output), "files": held, "records": records} | promised, as_json)
+    if doubts:
+        click.echo(doubts, err=True)
 
 
 def _release(
-    data, schema, epsilon, delta, neighbours, workload, records, within, table, output, spreadsheet
-) -> tuple[int, str]:
-    """Write the files of a release to `output`, and return the number of records and the doubts about the schema."""
+    output, epsilon, delta, neighbours, data, schema, workload, records, within, table, spreadsheet, account, earlier
+) -> tuple[int, str, float]:
+    """Write a release to `output`, and return the number of records, the doubts about the schema, and the epsilon."""
     check_memory()
     from ..release import Synthesizer, sources  # needs the extra `data`, and is slow to import
     from ..release import schema as schemas
@@ -93,10 +96,10 @@ def _release(
     sources.check(data, public := schemas.read(schema), table)
     made = Synthesizer(public, epsilon, delta, workload=workload, neighbours=neighbours, records=records, within=within)
     with files.new_folder(output) as folder:
-        made.fit(data, table)
+        made.fit(data, table, account=account, earlier=earlier and Synthesizer.load(earlier))
         made.write(folder, spreadsheet=spreadsheet)
         shutil.copyfile(schema, folder / "schema.yml")
-    return len(made.result_.synthetic), release.doubts(release.treated(made.release_, public))
+    return len(made.result_.synthetic), release.doubts(release.treated(made.release_, public)), made.epsilon_
 
 
 @click.command(

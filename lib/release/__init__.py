@@ -2,7 +2,7 @@
 
 `Synthesizer` (`estimator`) does all of it. `schema` and `sources` read the inputs, `counter` counts the records, `synthesizer`
 contains most functions below and those of the report, `conditions` and `restrictions` say which records to draw or to
-rule out, `queries` answers questions, `uncertainty` bounds how far counts may be from the truth, `files` writes a file
+rule out, `queries` answers questions, `account` adds up the costs of releases, `uncertainty` bounds how far counts may be from the truth, `files` writes a file
 completely or not at all, and `escapes` shows names and labels as they are.
 """
 
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..numerics.extras import on_demand
 
 if TYPE_CHECKING:  # the extra `data` installs pyarrow, so each name is imported at its first use
+    from .account import Account  # the costs of all releases of the same records, and their total
     from .counter import Counter  # the counts of records that come in batches
     from .estimator import Synthesizer  # fit, sample, query, save and load, as in scikit-learn
     from .queries import ask  # the answer to a question in text, with an interval

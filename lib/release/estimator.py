@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..accounting import certified_zcdp
 from ..numerics import checks
 from ..numerics.extras import extra
 from ..tables.table import Domain
+from . import account as accounts
 from . import conditions, files, queries, restrictions, sources, synthesizer
 from . import schema as schemas
 from .conditions import Condition
@@ -39,7 +41,7 @@ class Synthesizer:
         must not be released
 
     After `fit`, `schema_` is the `Schema`, `release_` the `Release` with the model and the measurements, and `result_` the
-    `Result` of AIM (absent after `load`). Parameters are stored as given and checked by `fit`. All methods but `fit` use only what was
+    `Result` of AIM (absent after `load`). `epsilon_` is the epsilon of the release. Parameters are stored as given and checked by `fit`. All methods but `fit` use only what was
     released, so they cost no privacy.
 
     >>> import pandas as pd
@@ -63,22 +65,41 @@ class Synthesizer:
         self.schema, self.epsilon, self.delta, self.workload = schema, epsilon, delta, workload
         self.neighbours, self.records, self.within, self.seed = neighbours, records, within, seed
 
-    def fit(self, data: Any, table: str = "") -> Synthesizer:
+    def fit(self, data: Any, table: str = "", *, account: str | Path | None = None,
+            earlier: Synthesizer | None = None) -> Synthesizer:  # fmt: skip
         """Make the release from the records of `data` and return the synthesizer. Each call costs `epsilon` and `delta`.
 
         data : a table of pandas, polars or Arrow, a file, a folder or an address, as for `sources.batches`
         table : the table of the database; empty for other sources
+        account : the file of an `Account`. The cost is reserved before a record is counted, and stays reserved if the
+            program stops after counting
+        earlier : a fitted or loaded synthesizer for the same records and schema, to be continued. The model then follows the
+            measurements of both, and `statement` gives the epsilon of both together
 
-        Raises ``ValueError`` for parameters outside their ranges, before a record is counted, and for data that cannot be read.
+        Raises ``ValueError`` for parameters outside their ranges and for a release that the account refuses, before a record
+        is counted, and for data that cannot be read.
         """
         public = self._checked()
+        before = None if earlier is None else earlier._fitted("a release is continued").release_
+        if before is not None:
+            synthesizer.check_earlier(before, public.domain, self.neighbours, self.seed)
+            if self.seed is None:  # the epsilon of both must be in its range
+                accounts.epsilon_of(accounts.cost(self.epsilon, self.delta) + Fraction(before.rho), self.delta)
         kind: Any = "pandas"
         if not isinstance(data, (str, Path)):
             data = sources.frame(data)
             kind = data.implementation
-        counted = sources.count(data, public, self._size(public), table or "")
+        if account is not None:
+            sources.check(data, public, table or "")
+        settle = self._reserved(account, public, before)
+        try:
+            counted = sources.count(data, public, self._size(public), table or "")
+        except Exception:  # before any noise is drawn, unlike an interruption, which may come at any time
+            settle(state="withdrawn")
+            raise
         result = synthesizer.run(counted, self.epsilon, self.delta, size=self._size(public), neighbours=self.neighbours,
-                                 records=self.records, seed=self.seed)  # fmt: skip
+                                 records=self.records, seed=self.seed, earlier=before)  # fmt: skip
+        settle(accounts.fingerprint(result.measurements))
         if public.never:
             model = restrictions.without(result.model, public.impossible, result.measurements)
             result = replace(result, model=model, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()))
@@ -88,12 +109,23 @@ class Synthesizer:
         )
         return self
 
+    def _reserved(self, account, public, before) -> Callable[..., None]:
+        """Reserve the cost in the file `account`, if given, and return the function that settles it."""
+        if account is None:
+            return lambda *_, **__: None
+        if self.seed is not None:
+            raise ValueError(f"seed must be None for a release in an account, got {self.seed}")
+        what = f"AIM, sets of {self._size(public)} of {len(public.attributes)} attributes, epsilon {self.epsilon:g}, delta {self.delta:g}"
+        continues, opened = accounts.fingerprint(before.measurements) if before else "", accounts.Account(account)
+        rho = accounts.cost(self.epsilon, self.delta)
+        return partial(opened.settle, opened.reserve(rho, self.neighbours, what, continues))
+
     def _checked(self) -> Schema:
         """Return the schema. Raises ``ValueError`` for parameters outside their ranges."""
         public = schemas.of(self.schema)
         synthesizer.statement(self.epsilon, self.delta, self.neighbours)
         if self.seed is None:
-            certified_zcdp(self.epsilon, self.delta)
+            accounts.cost(self.epsilon, self.delta)
         else:
             checks.whole("seed", self.seed, "[0, inf)")
         if self.workload is not None:
@@ -126,8 +158,19 @@ class Synthesizer:
 
     def statement(self) -> str:
         """Return the guarantee of `fit` in words, as `synthesizer.statement` does."""
-        made = self.release_.settings if hasattr(self, "release_") else self._settings()
-        return synthesizer.statement(*(made[name] for name in ("epsilon", "delta", "neighbours", "seed")))
+        fitted = hasattr(self, "release_")
+        made = self.release_.settings if fitted else self._settings()
+        others = (made[name] for name in ("delta", "neighbours", "seed"))
+        return synthesizer.statement(self.epsilon_ if fitted else made["epsilon"], *others)
+
+    @property
+    def epsilon_(self) -> float:
+        """The epsilon of the release: that of `fit` or, with an earlier release, of both together, rounded up."""
+        released = self._fitted("epsilon_").release_
+        epsilon, delta = released.settings["epsilon"], released.settings["delta"]
+        if isinstance(released.rho, float) or released.rho <= accounts.cost(epsilon, delta):  # floats are from a seed
+            return epsilon
+        return accounts.epsilon_of(released.rho, delta)
 
     def write(self, folder: str | Path, spreadsheet: bool = False) -> None:
         """Write the files of the release to `folder`, as `synthesizer.write` does. Only after `fit`, not after `load`."""

@@ -16,15 +16,19 @@ from typing import Any
 
 import numpy as np
 
+from ..accounting import dp_to_zcdp
 from ..mechanisms.noise import generator
 from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks, in_order
 from ..numerics.extras import extra
-from ..tables.adaptive_iterative import Result, aim
+from ..tables import plan as plans
+from ..tables.adaptive_iterative import Result, _Run, aim
+from ..tables.budget_schedule import ExactSchedule, Schedule
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
 from ..tables.utility import all_sets
 from . import files
+from .account import cost, in_decimals
 from .conditions import Condition
 from .counter import Counter
 from .escapes import in_markdown, no_formula
@@ -44,7 +48,7 @@ _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
-        records: int = 0, seed: int | None = None) -> Result:  # fmt: skip
+        records: int = 0, seed: int | None = None, earlier: Release | Result | None = None) -> Result:  # fmt: skip
     """Run AIM on a `Table` or a `Counter`, with all sets of `size` attributes as workload.
 
     Arguments that are not listed here are as for `aim`.
@@ -54,6 +58,10 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     seed : None, for a release, means the operating system's randomness, and a computation in integers until the noise
         is added. With an integer the run can be repeated, and anyone who knows the seed can remove the noise: do not
         release the result
+    earlier : a release of the same records to continue. AIM then starts from the earlier measurements and spends the new
+        budget on rounds. The `rho` of the result is the sum of both
+
+    Raises ``ValueError`` for an `earlier` with another domain, neighbours or number of records, or with noise from a seed.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run
@@ -65,14 +73,48 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     """
     rng = None if seed is None else np.random.default_rng(checks.whole("seed", seed, "[0, inf)"))
     if rng is None:
-        epsilon, delta = _in_decimals(epsilon), _in_decimals(delta)
+        epsilon, delta = in_decimals(epsilon), in_decimals(delta)
     made = checks.whole("records", records, "[0, inf)") or None
+    if earlier is not None:
+        return _continued(table, epsilon, delta, size, neighbours, made, rng, earlier)
     return aim(table, epsilon, delta, size, neighbours=neighbours, records=made, rng=rng)
 
 
-def _in_decimals(number):
-    """Return the decimal number that `number` is written as, as the `statement` does: the float 0.1 exceeds 1/10."""
-    return Fraction(repr(float(number))) if isinstance(number, float) and 0 < number < np.inf else number
+def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, seed: int | None) -> None:
+    """Raise ``ValueError`` if a run with these settings cannot continue the release `earlier`."""
+    if earlier.model.domain != domain:
+        raise ValueError("earlier must have the attributes and values of the schema, got a release with others")
+    if (earlier.total is None) != (neighbours == "unbounded"):
+        raise ValueError(f"earlier must be a release for {neighbours} neighbours, got one for others")
+    if earlier.noise != "gaussian" or (seed is None and not isinstance(earlier.rho, Fraction)):
+        raise ValueError(
+            "earlier must have noise from the operating system, got a release with noise that a seed gives"
+        )
+
+
+def _continued(table, epsilon, delta, size, neighbours, records, rng, earlier) -> Result:
+    """Run AIM as `aim` does, but from the state after the measurements of `earlier`, with its cost as already used."""
+    check_earlier(earlier, table.domain, neighbours, None if rng is None else 0)
+    if earlier.total not in (None, len(table)):
+        raise ValueError(f"earlier must have {len(table)} records, as the table, got {earlier.total}")
+    plan, later = plans.OURS, np.random.default_rng() if rng is None else rng
+    rounds, candidates = plan.rounds_for(len(table.domain)), plan.candidates_for(len(table.domain))
+    schedule: Schedule
+    if rng is None:
+        schedule = ExactSchedule(cost(epsilon, delta) + earlier.rho, Fraction(rounds), Fraction(plan.alpha))
+    else:
+        schedule = Schedule(float(dp_to_zcdp(epsilon, delta)) + float(earlier.rho), rounds, plan.alpha)
+    schedule.used = schedule.used + earlier.rho
+    schedule.divide()
+    made = _Run(table, size, plan, neighbours, (), rng, float(schedule.rho))
+    made.measurements.extend(earlier.measurements)
+    for each in earlier.measurements:
+        made.reconciliation.add(*each.checked(table.domain))
+    made.fit(made.draws.scale(schedule.multiplier))
+    while not schedule.exhausted:
+        made.round(schedule, made.drawn(candidates, later))
+    return Result(made.model.synthesize(records, rng=later), made.model, tuple(made.measurements), tuple(made.steps),
+                  schedule.rho, schedule.used, plan.noise, earlier.total, made.choice)  # fmt: skip
 
 
 # ---- what may be told

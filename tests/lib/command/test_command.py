@@ -440,7 +440,16 @@ LEAVES = dict(leaves())
 
 
 def test_the_subcommands_are_those_that_people_expect():
-    assert list(commands.commands) == ["epsilon", "sigma", "compose", "synthesize", "sample", "query", "ledger"]
+    assert list(commands.commands) == [
+        "epsilon",
+        "sigma",
+        "compose",
+        "synthesize",
+        "sample",
+        "query",
+        "account",
+        "ledger",
+    ]
 
 
 EXAMPLES = [
