@@ -26,10 +26,10 @@ def account(file, new, delta, neighbours, more, as_json):
     account's delta, by composition of zero-concentrated DP. What is spent is rounded up, and what is left is rounded down.
     A release that is reserved is running or was not completed, and counts as spent.
     """
-    if new is None and (delta or neighbours) or new is not None and more is not None:
+    if new is None and (delta is not None or neighbours) or new is not None and more is not None:
         raise ValueError("delta and neighbours must be given with --new, and --raise without it")
     if new is not None:
-        Account.new(file, new, delta or 1e-9, neighbours or "unbounded")
+        Account.new(file, new, 1e-9 if delta is None else delta, neighbours or "unbounded")
     if more is not None:
         Account(file).raise_to(more)
     now = Account(file).balance()

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from decimal import Context
+from decimal import Context, Decimal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -69,13 +69,14 @@ def epsilon_of(rho: Fraction, delta: float | Fraction, up: bool = True) -> float
     >>> print(epsilon_of(2 * cost(1.0, 1e-9), 1e-9), epsilon_of(2 * cost(1.0, 1e-9), 1e-9, up=False))
     1.43715 1.43714
     """
-    near = _DIGITS.create_decimal(float(zcdp_to_dp(float(rho), float(delta))) if rho else 0)
-    found = _DIGITS.next_minus(near) if up else _DIGITS.next_plus(near)
+    if not rho:
+        return 0.0
+    found = _DIGITS.create_decimal(float(zcdp_to_dp(float(rho), float(delta))))
     if up:
-        found = max(found, Context().create_decimal("1e-6"))
-        while rho and cost(Fraction(found), delta) < rho:
+        found = max(found, Decimal("1e-6"))
+        while cost(Fraction(found), delta) < rho:
             found = _DIGITS.next_plus(found)
-        return float(found) if rho else 0.0
+        return float(found)
     while found >= 1e-6 and cost(Fraction(found), delta) > rho:
         found = _DIGITS.next_minus(found)
     return float(found) if found >= 1e-6 else 0.0
@@ -244,11 +245,9 @@ class Account:
 
                 yield now, append
                 base.execute("COMMIT")
-        except (
-            sqlite3.Error,
-            UnicodeDecodeError,
-        ) as error:  # operational: locked, full, read-only or without the table
-            kind = OSError if isinstance(error, sqlite3.OperationalError) else ValueError
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            operational = isinstance(error, sqlite3.OperationalError)  # locked, full, read-only or without the table
+            kind = OSError if operational else ValueError
             raise kind(f"{self.path} cannot be read or written as an account ({error})") from None
 
     def _read(self, base) -> tuple[Balance, int, str]:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import unicodedata
+from fractions import Fraction
 from pathlib import Path
 
 import click
@@ -271,6 +272,35 @@ def test_a_release_is_sampled_and_asked(run, folder):
         assert (status, out, err.count("\n")) == (2, "", 1) and err.startswith(reason), err
 
 
+def test_releases_are_kept_account_of(run, folder, monkeypatch):
+    assert said(run, "account kept --new 1/2 --delta 1e-7")["epsilon"] == {"total": 0.5, "spent": 0, "left": 0.5}
+    words = "synthesize members.csv schema.yml --workload 1 --account kept"
+    first = said(run, f"{words} --epsilon 0.4 --delta 1e-7")
+    with monkeypatch.context() as counting:
+        counting.setattr("lib.release.counter.Counter.add", lambda *_: pytest.fail("a batch was counted"))
+        status, out, err = run(f"{words} --epsilon 0.4 --delta 1e-7 --output two")
+    assert (status, out, err.count("\n")) == (2, "", 1) and err.startswith(
+        "this release would exceed the total epsilon 0.5 of kept,"
+    )
+    assert not (folder / "two").exists()
+    left = re.search(r"at most epsilon ([0-9.]+) ", err)[1]
+    second = said(run, f"{words} --epsilon {left} --delta 1e-7 --output two --earlier released/model.npz")
+    found = said(run, "account kept")
+    assert first["epsilon"] == 0.4 and second["epsilon"] == found["epsilon"]["spent"] == 0.5
+    assert [each["state"] for each in found["releases"]] == ["made", "made"] and found["epsilon"]["left"] < 0.01
+    assert sum(Fraction(each["rho"]) for each in found["releases"]) == Fraction(found["rho"]["spent"]) <= Fraction(found["rho"]["total"])  # fmt: skip
+    assert run("account kept --raise 0.6")[0] == 0 and said(run, "account kept")["epsilon"]["total"] == 0.6
+    lines = run("account kept")[1].splitlines()
+    assert [line.split(maxsplit=2)[:2] for line in lines[-2:]] == [["release", "1"], ["release", "2"]]
+    for options, reason in (
+        ("--raise 0.6", "epsilon must be above 0.6, the total of kept, got 0.6"),
+        ("--new 2", "kept: File exists"),
+        ("--delta 1e-7", "delta and neighbours must be given with --new, and --raise without it"),
+        ("--new 2 --raise 3", "delta and neighbours must be given with --new, and --raise without it"),
+    ):
+        assert run(f"account kept {options}") == (2, "", f"{reason}\n")
+
+
 def test_a_released_csv_can_be_made_harmless_for_a_spreadsheet(run, folder):
     (folder / "one.csv").write_text("n\n" + 90 * "=1+2\n" + 60 * "b\n")
     (folder / "one.yml").write_text("attributes: {n: {values: ['=1+2', b]}}")
@@ -490,8 +520,11 @@ def test_the_examples_run(run, folder, line):
         with adbc_driver_sqlite.dbapi.connect(f"file:{folder}/people.db") as made, made.cursor() as cursor:
             cursor.adbc_ingest("people", pyarrow.csv.read_csv(folder / "people.csv"))
             made.commit()
+    kept = " --account people.account" if "people.account" in line else ""
+    if kept and "--new" not in line:
+        assert run("account people.account --new 1")[0] == 0
     if "model.npz" in line:
-        assert run("synthesize people.csv schema.yml --workload 1")[0] == 0
+        assert run(f"synthesize people.csv schema.yml --workload 1 --epsilon 0.5{kept}")[0] == 0
     status, out, err = run(line.removeprefix("dp-compendium "))
     assert (status, err) == (0, "") and out
 
@@ -556,6 +589,14 @@ BAD = {
     "synthesize members.csv schema.yml --epsilon 0": "epsilon must be ",
     "synthesize members.csv schema.yml --workload 7": "Invalid value for '--workload'",
     "synthesize members.csv schema.yml --records 99999999999999": "Invalid value for '--records'",
+    "synthesize members.csv schema.yml --workload 1 --account none": "none does not exist; dp-compendium account --new makes an account",
+    "synthesize members.csv schema.yml --workload 1 --account members.csv": "members.csv cannot be read or written as an account (file is not a database)",
+    "synthesize members.csv schema.yml --workload 1 --earlier members.csv": "members.csv must be a release that `save` wrote",
+    "account none": "none does not exist; ",
+    "account none --raise 2": "none does not exist; ",
+    "account members.csv": "members.csv cannot be read or written as an account (file is not a database)",
+    "account other --new 0": "epsilon must be in [1e-6, 1e6], got 0",
+    "account other --new 1 --delta 0": "delta must be in [1e-300, 1), got 0",
     "ledger --document smith2026": "document must be one of 'kiri2019'",
     "ledger --verdict wrong": "verdict must be one of ",
     "budget": "No such command 'budget'.",
