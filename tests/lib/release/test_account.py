@@ -52,7 +52,8 @@ def test_the_epsilon_shown_is_rounded_in_the_safe_direction(epsilon, delta):
         assert up <= max(down * (1 + digit), down + digit / 10**6)
         assert all(float(f"{float(each):.6g}") == float(each) for each in (up, down))
     assert epsilon_of(cost(1.0, delta), delta) == epsilon_of(cost(1.0, delta), delta, up=False) == 1
-    assert (epsilon_of(Fraction(0), delta), epsilon_of(Fraction(0), delta, up=False)) == (0, 0)
+    for rho, up in ((Fraction(0), 0), (Fraction(1, 10**40), 1e-6)):  # below 1e-6, no epsilon is certified
+        assert (epsilon_of(rho, delta), epsilon_of(rho, delta, up=False)) == (up, 0)
 
 
 def test_a_total_is_raised_by_an_explicit_act_only(opened):
@@ -345,6 +346,7 @@ def test_only_a_release_that_fits_is_continued(opened):
         (Synthesizer(SMALL, epsilon=0.3, neighbours="bounded"), first, "earlier must be a release for bounded neighbours"),
         (Synthesizer(SMALL, epsilon=0.3), Synthesizer(SMALL, seed=1).fit(frame), "earlier must have noise from the operating system"),
         (Synthesizer(SMALL, epsilon=0.3), Synthesizer(SMALL), "fit must be called before a release is continued"),
+        (Synthesizer(SMALL, epsilon=9e5), Synthesizer(SMALL, epsilon=9e5).fit(frame), r"epsilon must be in \[1e-6, 1e6\]"),
         (Synthesizer(SMALL, epsilon=0.3), first, "earlier must be a release that .*trips.account contains"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said):
