@@ -9,8 +9,8 @@ stopped, counts as spent: a noisy number may have left the program. A reservatio
 counting, before any noise is drawn. A release that uses less than its cost gets nothing back.
 
 The file is an SQLite database. SQLite locks a file and writes to it durably, and completely or not at all, on every system;
-lines of JSON would need this by hand. The locks need a local disk. Each act is a line of JSON, with a digest of this and all
-earlier acts by which a change or a loss is noticed. Anyone who may write the file can still forge it or put back a copy.
+lines of JSON would need this by hand. The locks need a local disk. Each act is a line of JSON. A digest of this and all
+earlier acts shows whether one was changed or lost. Anyone who may write the file can still forge it or put back a copy.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def epsilon_of(rho: Fraction, delta: float | Fraction, up: bool = True) -> float
     >>> print(epsilon_of(2 * cost(1.0, 1e-9), 1e-9), epsilon_of(2 * cost(1.0, 1e-9), 1e-9, up=False))
     1.43715 1.43714
     """
-    if not rho:
+    if not (size := checks.number("rho", rho, "[0, inf)")):
         return 0.0
-    found = _DIGITS.create_decimal(float(zcdp_to_dp(float(rho), float(delta))))
+    found = _DIGITS.create_decimal(float(zcdp_to_dp(size, checks.number("delta", delta, "[1e-300, 1)"))))
     if up:
         found = max(found, Decimal("1e-6"))
         while cost(Fraction(found), delta) < rho:
@@ -83,7 +83,7 @@ def epsilon_of(rho: Fraction, delta: float | Fraction, up: bool = True) -> float
 
 
 def fingerprint(measurements: Iterable[Measurement]) -> str:
-    """Return a digest of noisy counts, by which an account knows a release again."""
+    """Return a digest of noisy counts. An account uses it to recognize a release."""
     found = hashlib.sha256()
     for each in measurements:
         found.update(json.dumps([each.attributes, float(each.sigma), np.shape(each.values)]).encode())
@@ -133,8 +133,8 @@ class Balance:
 class Account:
     """The account in the file `path`, which `Account.new` makes.
 
-    All methods raise ``FileNotFoundError`` if there is no file, ``ValueError`` for a file that is damaged or not an account,
-    and ``OSError`` for a file that cannot be read or written. Each message contains the path.
+    All methods raise ``FileNotFoundError`` if the file is missing, ``ValueError`` if it is damaged or not an account, and
+    ``OSError`` if it cannot be read or written. Each message contains the path.
 
     >>> import tempfile
     >>> from lib.release.account import Account, cost
