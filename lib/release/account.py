@@ -185,7 +185,8 @@ class Account:
     def reserve(self, rho: Fraction, neighbours: str, what: str, continues: str = "") -> int:
         """Reserve the cost of a release, before its records are counted, and return its number.
 
-        rho : (0, inf); neighbours : those of the account, because costs for different neighbours do not add up
+        rho : (0, inf), a Fraction
+        neighbours : those of the account. Costs for different neighbours do not add up
         what : a description, with nothing from the records
         continues : the `fingerprint` of an earlier release whose measurements the new release also uses
 
