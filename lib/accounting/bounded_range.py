@@ -51,8 +51,9 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
         dominate the cost. Time grows as resolution^2 and selections^(3/2)
 
     The true epsilon lies in [lower, upper]. For "bounded range" the true epsilon is the worst case over all mechanisms
-    with these ranges, and `estimate` is the midpoint. The schedule is treated as fixed in advance. For a run of AIM,
-    which makes choices from noisy outputs, the bounds are therefore a diagnostic and not a guarantee.
+    with these ranges, and `estimate` is the midpoint of the interval. The schedule is treated as fixed in
+    advance. For a run of AIM, which makes choices from noisy outputs, the bounds are therefore a diagnostic and not a
+    guarantee.
     Raises ``ValueError`` for bad arguments, and for a schedule whose epsilon at delta / 1000 is above 500 by zCDP and
     by pure DP.
 

@@ -28,7 +28,7 @@ def certified_zcdp(epsilon: float | Fraction, delta: float | Fraction) -> Fracti
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
-    A float is taken as exactly the fraction that it represents. The rho is only slightly below that of
+    A float is treated as the fraction that it represents exactly. The rho is only slightly below that of
     `conversions.dp_to_zcdp`.
 
     >>> from lib.accounting import certified_zcdp

@@ -155,7 +155,7 @@ def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
     pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
         raise ValueError(
-            "mechanisms must hold at least one pair of a mechanism (or a privacy-loss variable) and a count, got "
+            "mechanisms must contain at least one pair of a mechanism (or a privacy-loss variable) and a count, got "
             f"{pairs}"
         )
     return pairs

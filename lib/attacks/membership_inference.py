@@ -41,9 +41,10 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
 
 
 def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLike) -> NDArray[np.float64]:
-    """Return scores (n,): how far log(p/(1-p)) of the target is above its mean over shadows without the record.
+    """Return a score for each record: how much better the target fits the record than models trained without it.
 
-    p is the `confidence` of a model in a record.
+    Let p be the `confidence` of a model in a record. The scores, shape (n,), are log(p/(1-p)) for the target minus
+    its mean over the shadow models that were trained without the record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
     shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model saw each record
@@ -227,7 +228,7 @@ def advantage_bound(epsilon: float, delta: float = 0.0) -> float:
 
 
 def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
-    """Return the largest probability that a record was used, after an `epsilon`-DP model is seen.
+    """Return the largest possible probability, given an `epsilon`-DP model, that a record was used to train it.
 
     prior : the probability before the model is seen, in [0, 1], any shape; epsilon : [0, inf]
 

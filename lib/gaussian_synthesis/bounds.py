@@ -275,7 +275,7 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Coq checks this divergence, except for rounding: `theorem_D_removed` in proofs/.
-    Source: miura2022, Lemmas 4.2-4.5 (s = -1) without their inequalities; chapter 3 of miura2022, Theorem D.
+    Source: miura2022, the equations in Lemmas 4.2-4.5 (s = -1); Theorem D in the book's chapter miura2022/03.
 
     >>> from lib.gaussian_synthesis import divergence_removed
     >>> print(f"{divergence_removed(n=1000, alpha=4, d=6, radius=100.0):.5f}")

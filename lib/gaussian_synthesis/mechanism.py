@@ -46,7 +46,9 @@ def sample(mean: ArrayLike, cov: ArrayLike, size: int, *, rng: np.random.Generat
     size = checks.whole("size", size, "[0, inf)")
     mean, cov = checks.real("mean", mean, "[-1e6, 1e6]"), checks.real("cov", cov, "[-1e6, 1e6]")
     if mean.ndim != 1 or cov.shape != (mean.size, mean.size) or mean.size == 0 or not np.allclose(cov, cov.T):
-        raise ValueError(f"cov must be symmetric, of the size of mean (d,), d >= 1, got {cov.shape} and {mean.shape}")
+        raise ValueError(
+            f"cov must be symmetric with shape (d, d), and mean must have shape (d,) with d >= 1, got {cov.shape} and {mean.shape}"
+        )
     # The symmetric square root is the same on every machine; eigenvectors of equal eigenvalues are not.
     values, axes = np.linalg.eigh(cov)
     root = (axes * np.sqrt(np.maximum(values, 0))) @ axes.T
@@ -58,8 +60,8 @@ def synthesize(data: ArrayLike, size: int, *, sigma: float = 0.0, rng: np.random
 
     sigma : the variance that is added to each attribute, [0, 1e5]
 
-    With a positive sigma, the release is (epsilon, delta)-differentially private for all unbounded neighbours of n
-    records or more in [-1, 1]^d. By Theorem H, epsilon = `regularised_released_epsilon(n, delta, d, sigma, size=size)`.
+    With a positive sigma, the release is (epsilon, delta)-differentially private for all unbounded neighbours with at
+    least n records in [-1, 1]^d. By Theorem H, epsilon = `regularised_released_epsilon(n, delta, d, sigma, size=size)`.
     With a sigma of 0 this is the mechanism M_G of miura2022, whose guarantee assumes that no eigenvalue of the
     covariance is below a known number. In both cases, `size` and sigma must not depend on the data: a size of n reveals
     n.

@@ -137,7 +137,7 @@ class BLH(LocalHashing):
 
 
 class OLH(LocalHashing):
-    """Optimized local hashing: g is the integer next to e^eps + 1 with the smaller variance at frequency 0."""
+    """Optimized local hashing: g is whichever integer next to e^eps + 1 has the smaller variance at frequency 0."""
 
     def __init__(self, k: int, epsilon: float) -> None:
         super().__init__(k, epsilon, optimal_buckets(checks.number("epsilon", epsilon, "(0, inf)")))

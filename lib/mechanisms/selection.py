@@ -28,9 +28,10 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     scores : finite, shape (k,), k >= 1, higher is better; epsilon : [0, inf)
     sensitivity : the largest change of any score between neighbouring tables, (0, inf)
 
-    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). The index chosen has the largest
-    exponent plus Gumbel noise, so no exponential is computed. The choice is epsilon-DP. Its privacy loss has a range of
-    epsilon, so the choice is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and Rogers 2021, Lemma 4).
+    Index i has probability proportional to exp(epsilon scores[i] / (2 sensitivity)). Gumbel noise is added to each
+    exponent, and the index of the largest sum is chosen, so no exponential is computed. The choice is epsilon-DP. Its
+    privacy loss has a range of epsilon, so the choice is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and
+    Rogers 2021, Lemma 4).
     Raises ``ArithmeticError`` for exponents that overflow.
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")

@@ -76,7 +76,7 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
         rng: np.random.Generator | None = None) -> LogisticRegression:  # fmt: skip
     """Return a logistic regression that is `epsilon`-DP (bounded neighbours).
 
-    features : (n, d) in [-1e100, 1e100]; labels : (n,) of 0 and 1
+    features : (n, d) in [-1e100, 1e100]; labels : (n,), each 0 or 1
     epsilon : (0, inf). The `method` "none" uses neither `epsilon` nor `rng`
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also

@@ -20,8 +20,9 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
              max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
     """Minimize a convex function, starting at `x`; return (x, evaluations used, whether the minimizer was reached).
 
-    evaluate : x -> (value, gradient, inverse_diagonal, done). The two arrays have the shape of x, and the next call
-        must not overwrite them. `done` ends the search: the caller decides how close to the minimizer is close enough
+    evaluate : x -> (value, gradient, inverse_diagonal, done). The gradient and the inverse diagonal are arrays of the
+        shape of x that the next call must not overwrite. `done` ends the search: the caller decides how close to the
+        minimizer is close enough
 
     The search also ends, short of the minimizer, if no step decreases the value (the limit of rounding).
     """

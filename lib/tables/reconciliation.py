@@ -27,8 +27,10 @@ from .marginal_effects import Effects, subsets
 class Reconciliation:
     """The effects known from the measurements added so far.
 
-    sizes : number of values of each variable; a clique is a sorted tuple of variables
-    total : the number of records if it is public; otherwise it is estimated like any effect
+    A clique is a sorted tuple of variables.
+
+    sizes : number of values of each variable
+    total : the number of records if it is public; otherwise it is estimated like any other effect
     """
 
     def __init__(self, sizes: Sequence[int], total: float | None = None) -> None:
