@@ -126,7 +126,7 @@ def listed(replies: dict) -> str:
         + say(
             "{by}, {date}, to {claim}",
             by=scorecard.cell(reply.by),
-            date=reply.date,
+            date=scorecard.cell(reply.date),
             claim=f'<a href="scorecard.html#{claims.anchor(id)}">{scorecard.cell(retold.source(known[id], known))}</a>',
         )
         for id, each in replies.items()

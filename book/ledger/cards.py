@@ -55,6 +55,10 @@ def replies(path: Path = REPLIES) -> dict[str, list[Reply]]:
             ) from None
         if not all(isinstance(text, str) and text.strip() for text in (reply.by, reply.date, reply.text)):
             raise ValueError(f"{path.name}: by, date and text must be (quoted) strings, got {entry}")
+        # One paragraph: on the scorecard, a line of signs could otherwise end the part that is not Markdown.
+        reply = Reply(*(" ".join(str(text).split()) for text in vars(reply).values()))
+        if not all(text.isprintable() for text in vars(reply).values()):
+            raise ValueError(f"{path.name}: a reply must consist of letters and signs that print, got {entry}")
         found.setdefault(reply.claim, []).append(reply)
     return found
 

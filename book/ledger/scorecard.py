@@ -244,7 +244,7 @@ def cited() -> dict[str, str]:
 def cell(text: str) -> str:
     """Return `text` for a cell of a Markdown table: mathematics kept, everything else literal."""
     pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
-    literal = [piece if i % 2 else re.sub(r"([*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]
+    literal = [piece if i % 2 else re.sub(r"([\\$*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]
     return "".join(literal).replace("|", r"\|")
 
 

@@ -9,10 +9,13 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 from docutils import nodes
+from markdown_it.renderer import RendererHTML
+from myst_parser.config.main import MdParserConfig
+from myst_parser.parsers.mdit import create_md_parser
 
 from book._ext import claims as shown_claims
 from book.kept import results
-from book.ledger import cards, claims, erratum, scorecard, verdicts
+from book.ledger import cards, claims, erratum, retold, scorecard, verdicts
 from book.ledger.cards import Finding
 from book.ledger.claims import Claim, Record
 
@@ -176,6 +179,36 @@ def test_a_reply_stands_beside_the_verdict(tmp_path, monkeypatch):
     assert (
         "<em>Reply by A. Author, 2027-01-31:</em> We meant" in made and "<em>What was done:</em> Judged again." in made
     )
+
+
+HOSTILE = (r"a\n``````\n\n```{image} http://a.b/c.png\n```\n", r"\\<img src=x onerror=alert(1)>", r"\\$<img src=x onerror=alert(1)>$",
+           r"$$<img src=x>$$", "![i](http://a.b/c.png)", r"\\![i](http://a.b/c.png)", "<script>alert(1)</script>", "{kbd}`a`")  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_a_reply_makes_nothing_of_its_own_on_a_page(tmp_path, monkeypatch, text):
+    """It is part of a page in HTML between lines of signs, and of a list in Markdown."""
+    reply = f'- {{claim: miura2022.a.b, by: "A {text}", date: "2027 {text}", text: "B {text}", answer: "C {text}"}}'
+    (tmp_path / "replies.yml").write_text(reply)
+    found = cards.replies(tmp_path / "replies.yml")
+    monkeypatch.setattr(cards, "replies", lambda: found)
+    made = cards.entry(finding(), "#there")
+    assert "\n" not in made and "<img" not in made and "<script" not in made
+    monkeypatch.setattr(claims, "load", lambda: {"miura2022.a.b": finding().claim})
+    monkeypatch.setattr(retold, "source", lambda claim, known: "Table 1")
+    config = MdParserConfig(enable_extensions={"dollarmath", "html_image"})
+    shown = create_md_parser(config, RendererHTML).parse(shown_claims.listed(found))
+    kinds = {part.type for block in shown for part in (block, *(block.children or ()))}
+    assert kinds <= {"bullet_list_open", "list_item_open", "paragraph_open", "inline", "text", "text_special", "html_inline",
+                     "math_inline", "paragraph_close", "list_item_close", "bullet_list_close"}  # fmt: skip
+    links = [part.content for block in shown for part in block.children or () if part.type == "html_inline"]
+    assert links == ['<a href="scorecard.html#claim-miura2022.a.b">', "</a>"]
+
+
+def test_a_reply_with_letters_that_turn_a_line_round_is_refused(tmp_path):
+    (tmp_path / "replies.yml").write_text(REPLY % ", answer: 'B\u202e'", encoding="utf-8")
+    with pytest.raises(ValueError, match="letters and signs that print"):
+        cards.replies(tmp_path / "replies.yml")
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,24 @@ def test_a_wrong_formula_is_refused_in_words(tex):
     assert repr(tex) in str(raised.value) and "\x1b" not in str(raised.value)
 
 
+@pytest.mark.parametrize("tex", [
+    r"\eqref{a}", r"\begin{equation}x\label{claim-a}\end{equation}", r"\mmlToken{mtext}[href=\"javascript:alert(1)\"]{x}",
+    r"\bbox[background-image:url(http://a.b)]{x}", r"\style{position:fixed}{x}", r"\color{url(http://a.b)}x", r"\hspace{-100em}x",
+    r"\kern 99999em x", r"\raisebox{-10em}{x}", r"\genfrac{(}{)}{100em}{0}{a}{b}",
+    r"\def\a{%s}" % ("x" * 4000) + r"\a" * 50, "x" * 6000,
+])  # fmt: skip
+def test_a_formula_leads_nowhere_covers_nothing_and_takes_no_time(tex):
+    with pytest.raises(ValueError, match="tex must "):
+        mathml(tex)
+
+
+@pytest.mark.parametrize(
+    "define", [r"\renewcommand{\le}{\ge}", r"\def\le{\ge}", r"\gdef\le{\ge}", r"\global\let\le\ge"]
+)
+def test_a_definition_ends_with_its_formula(define):
+    assert signs(rf"{define} 1 \le 2") == "1≥2" and signs(r"1 \le 2") == "1≤2"
+
+
 def test_marked_formulas_of_a_page_are_typeset_and_the_rest_stays():
     tex = {"a": r"a &lt; b", "b": r"\frac{1}{2}"}
     page = f'<p>\\(x\\) <span class="math notranslate">\\({tex["a"]}\\)</span></p><div class="math">\n\\[{tex["b"]}\\]</div>'
