@@ -8,25 +8,32 @@ There are three ways, and the first that works is used; each is tried by running
   rights of the user who started it, and every list of marks says so.
 
 In the first two ways, the program has no network and sees only its own processes; when the first of these ends, all of
-them end. The program can read the system's programs, this Python with its packages, and one folder. It can write to a
-small folder in memory. If root starts the program, it runs as nobody, or as one of the users numbered below. Otherwise
+them end. The program can read the system's programs and libraries, this Python with its packages, and one folder. It
+can write to a small folder in memory. Before anything is graded, `check` looks from inside whether the repository, an
+installed copy of it, or something of the class can be read there. If root starts the program, it runs as nobody, or as one of the users numbered below. Otherwise
 the limit on the number of processes would not hold, or would apply to all programs that run at the same time together.
 """
 
 from __future__ import annotations
 
 import functools
+import json
 import os
 import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 CLASS = "/class"  # where the folder that is given appears
 HOME = "/student"
 ROOM = 256 * 2**20  # bytes that may be written to HOME and to /tmp, each
-SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc/ld.so.cache", "/etc/localtime", "/etc/alternatives", "/etc/fonts")  # fmt: skip
+ROOT = Path(__file__).resolve().parents[2]
+PARTS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")  # programs and libraries; beside them may lie anything
+SYSTEM = (*(f"{top}/{part}" for top in ("", "/usr") for part in PARTS), "/usr/share/fonts", "/usr/share/zoneinfo", "/etc/ld.so.cache",
+          "/etc/localtime", "/etc/alternatives", "/etc/fonts")  # fmt: skip
 WAYS = ("bubblewrap", "namespaces", "none")
 SAID = {
     "bubblewrap": "Students' code ran confined, by bubblewrap.",
@@ -81,11 +88,75 @@ def environment(name: str, **further) -> dict:
 
 def _readable(folder: Path) -> list[tuple[str, str]]:
     """Return (source, place) of all readable paths; links of the system, such as /lib to usr/lib, as their targets."""
-    ours = {sys.prefix: os.path.realpath(sys.prefix), sys.base_prefix: os.path.realpath(sys.base_prefix)}
-    ours[os.path.dirname(os.path.dirname(os.path.realpath(sys.executable)))] = os.path.realpath(sys.base_prefix)
-    ours = {place: source for place, source in ours.items() if not place.startswith("/usr/") and place != "/usr"}
-    system = {place: os.path.realpath(place) for place in SYSTEM if os.path.exists(place)}
-    return [(source, place) for place, source in {**system, **ours, CLASS: os.path.realpath(folder)}.items()]
+    prefixes = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.realpath(sys.executable))))
+    ours = [os.path.join(prefix, part) for prefix in prefixes for part in (*PARTS, "pyvenv.cfg")]
+    there = {place: os.path.realpath(place) for place in (*SYSTEM, *ours) if os.path.exists(place)}
+    return [(source, place) for place, source in {**there, CLASS: os.path.realpath(folder)}.items()]
+
+
+# ---- what may not be seen from inside
+
+COPIES = (
+    "dp_compendium/mechanisms",
+    "lib/mechanisms",
+    "book/ledger",
+    "notebooks/assignments",
+)  # folders of the compendium
+LOOK = """
+import json, os, sys
+asked = json.load(sys.stdin)
+seen = [path for path in asked["paths"] if os.path.lexists(path)]
+seen += [os.path.join(top, copy) for top in sys.path for copy in asked["copies"] if os.path.exists(os.path.join(top, copy))]
+print(json.dumps(seen))
+"""
+
+
+def check(hidden: Iterable[Path]) -> None:
+    """Raise ``ValueError`` if a confined program could read the repository, an installed copy of it, or one of
+    `hidden`, which are files and folders."""
+    if way() == "none":
+        return  # it can read everything, and every list of marks says so
+    with tempfile.TemporaryDirectory() as folder:
+        place_of = _readable(Path(folder))
+        paths = {path: str(top) for top in hidden for path in _within(top, place_of)}
+        # The folder of the environment may be in the repository: its own parts are permitted.
+        ours = [path for path in ROOT.iterdir() if not Path(sys.prefix).is_relative_to(path)]
+        paths |= {path: str(ROOT) for top in ours for path in _places(top, place_of)}
+        done = subprocess.run(
+            command(way(), Path(folder), ["-c", LOOK]), input=json.dumps({"paths": list(paths), "copies": COPIES}),
+            capture_output=True, text=True, timeout=60, env=environment(way()),
+        )  # fmt: skip
+    if done.returncode:
+        raise ValueError(f"students' code cannot be run here: {done.stderr.strip()[-300:]}")
+    for path in json.loads(done.stdout):
+        if path in paths:
+            raise ValueError(
+                f"students' code could read {paths[path]}: move it out of the folders of the system and of Python, "
+                f"which are {', '.join(sorted({place for _, place in place_of} - {CLASS}))}"
+            )
+        raise ValueError(
+            f"students' code could import the solutions, because the compendium is installed in {path}: "
+            "uninstall it (pip uninstall dp-compendium), or use the environment of the repository"
+        )
+
+
+def _within(top: Path, readable) -> list[str]:
+    """Return where the file `top`, or what is in the folder `top`, could be seen from inside."""
+    parts = sorted(top.iterdir()) if top.is_dir() else [top]
+    return [place for part in parts for place in _places(part, readable)]
+
+
+def _places(path: Path, readable) -> list[str]:
+    """Return the paths that `path` may have inside: its own, and one below each readable folder that contains it."""
+    path = Path(os.path.abspath(path))
+    real = Path(os.path.realpath(path))
+    inside = [
+        os.path.join(place, real.relative_to(source)) for source, place in readable if real.is_relative_to(source)
+    ]
+    return [str(path), str(real), *inside]
+
+
+# ---- the two ways
 
 
 def _above(places) -> list[str]:

@@ -116,6 +116,19 @@ def test_a_command_that_makes_no_sense_is_refused(tmp_path, monkeypatch, capsys,
     assert message in capsys.readouterr().err
 
 
+def test_a_class_within_reach_of_students_is_refused(tmp_path, monkeypatch, capsys):
+    (tmp_path / "class/ann").mkdir(parents=True)
+    seen = []
+    monkeypatch.setattr(command.confinement, "check", lambda hidden: seen.extend(hidden))
+    monkeypatch.setattr(command, "grade_all", lambda *_: (_ for _ in ()).throw(ValueError("checked first")))
+    (tmp_path / "names.txt").write_text("ann")
+    (tmp_path / "m.csv").write_text("file,question,points,comment\n")
+    given = ["--marks", tmp_path / "m.csv", "--bank", tmp_path / "class", "-o", tmp_path / "out"]
+    monkeypatch.setattr(sys, "argv", list(map(str, ["grade", tmp_path / "class", *given])))
+    assert command.main() == 2 and "checked first" in capsys.readouterr().err
+    assert {*seen} >= {tmp_path / "class", tmp_path / "out", tmp_path / "m.csv"}
+
+
 # ---- who handed in what
 
 

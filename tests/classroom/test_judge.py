@@ -124,6 +124,7 @@ for place in ("/", "/usr", "/class", "/etc", "/dev", "/proc/sys/kernel", sys.pre
         pass
 found["namespaces"] = os.system("unshare -Urm true 2>/dev/null") == 0
 found["repository"] = os.path.exists(os.path.join(REPOSITORY, "notebooks"))
+found["readable"] = [*os.listdir("/usr"), *os.listdir(sys.prefix), *os.listdir(sys.base_prefix)]
 try:
     socket.create_connection(("127.0.0.1", PORT), timeout=3)
     found["network"] = True
@@ -148,6 +149,35 @@ def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
     assert found["written"] == [] and not found["repository"] and not found["network"] and found["processes"] <= 6, (
         found
     )
+    assert set(found["readable"]) <= {*confinement.PARTS, "pyvenv.cfg", "share"}, (
+        "a repository may lie in /usr/src, too"
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(confinement.way() == "none", reason="nothing confines a process here")
+def test_a_class_is_not_graded_where_a_student_could_read_solutions_or_neighbours(tmp_path, monkeypatch):
+    system, folder = tmp_path / "usr/lib", tmp_path / "elsewhere"
+    for top in (system, folder):
+        (top / "repository/notebooks").mkdir(parents=True)
+        (top / "class/ann").mkdir(parents=True)
+        (top / "copy/dp_compendium/mechanisms").mkdir(parents=True)
+        (top / "marks.csv").touch()
+    (tmp_path / "link").symlink_to(system)
+    monkeypatch.setattr(confinement, "SYSTEM", (*confinement.SYSTEM, str(tmp_path / "link")))
+    outside = [folder / "class", folder / "marks.csv"]
+    confinement.check(outside)
+    for seen in (system / "class", system / "marks.csv", tmp_path / "link/marks.csv"):
+        with pytest.raises(ValueError, match=f"^students' code could read {seen}: move it out of"):
+            confinement.check([*outside, seen])
+    with monkeypatch.context() as moved:
+        moved.setattr(confinement, "ROOT", system / "repository")
+        with pytest.raises(ValueError, match=f"^students' code could read {system}/repository: move it out of"):
+            confinement.check(outside)
+    before = confinement.environment
+    monkeypatch.setattr(confinement, "environment", lambda way: before(way, PYTHONPATH=str(tmp_path / "link/copy")))
+    with pytest.raises(ValueError, match=f"the compendium is installed in {tmp_path}/link/copy/dp_compendium"):
+        confinement.check(outside)
 
 
 @pytest.mark.slow
