@@ -27,6 +27,7 @@ import hashlib
 import io
 import re
 import tempfile
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -143,7 +144,7 @@ def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case
         each: Asked(cell.id, function)
         for cell in notebook.cells
         if kind(cell) == "solution"
-        for each, function in _defined(cell)
+        for each, function in defined(cell.source).items()
     }
     given: dict = {"__name__": "given"}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
@@ -161,15 +162,21 @@ def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case
     return Case(name, notebook, released, files, given, asked)
 
 
-def _defined(cell) -> list[tuple[str, bool]]:
-    """Return the names that a cell defines, each with whether it is a function."""
-    found = []
-    for statement in ast.parse(cell.source).body:
+def defined(source: str) -> dict[str, bool]:
+    """Return the names that code defines outside of functions, each with whether it is a function; none if it is
+    invalid."""
+    try:
+        with warnings.catch_warnings(action="ignore"):  # of escapes in texts
+            statements = ast.parse(source).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return {}
+    found = {}
+    for statement in statements:
         if isinstance(statement, ast.FunctionDef):
-            found.append((statement.name, True))
+            found[statement.name] = True
         elif isinstance(statement, ast.Assign):
             names = [node for target in statement.targets for node in ast.walk(target) if isinstance(node, ast.Name)]
-            found += [(node.id, False) for node in names if isinstance(node.ctx, ast.Store)]
+            found |= {node.id: False for node in names if isinstance(node.ctx, ast.Store)}
     return found
 
 

@@ -1,4 +1,5 @@
-"""Grade a folder of submissions: `make grade SUBMISSIONS=folder [VARIANT=2026a | VARIANTS=variants.csv] [MARKS=by-hand.csv]`.
+"""Grade a folder of submissions: `make grade SUBMISSIONS=folder [VARIANT=2026a | VARIANTS=variants.csv] [ROSTER=names.txt]
+[MARKS=by-hand.csv]`.
 
     python -m notebooks.assignments.grade submissions/ --variant 2026a
 
@@ -8,7 +9,8 @@ The folder is only read. All output is in `build/grading/<its name>`:
   there. A further run on the same submissions only writes the tables and pages again;
 - `grades.csv`: a row for every file: points, open marks by hand, and every problem by name;
 - `marks.csv`: a row for every question, with the reason where points were lost;
-- `platform.csv` for Moodle and `canvas.csv` for Canvas: a row for every student and a column for every assignment;
+- `platform.csv` for Moodle and `canvas.csv` for Canvas: a row for every student and a column for every assignment, whose
+  cell is empty until all answers have their marks;
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
   a copy that MARKS names, and run the command again;
 - `class.html`: which test failed how often, the marks, similar submissions;
@@ -46,7 +48,7 @@ from book.kept import content_key  # noqa: E402
 from lib.release.files import whole  # noqa: E402
 from notebooks.assignments import assignment, confinement, feedback, judge, language, overview, shipped, submissions  # noqa: E402
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
-from notebooks.assignments.tables import enter_marks, read_marks, sign_of, table, variants  # noqa: E402
+from notebooks.assignments.tables import enter_marks, read_marks, roster, sign_of, table, variants  # noqa: E402
 
 FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
@@ -121,7 +123,8 @@ class Course:
 
     def record_of(self, submission) -> Path:
         """Return the path of the record of `submission`, which changes with everything that affects it."""
-        said = [vars(submission), self.variant_of(submission), vars(self.limits), _code(), confinement.way()]
+        own = {name: value for name, value in vars(submission).items() if name != "noted"}  # which others' files change
+        said = [own, self.variant_of(submission), vars(self.limits), _code(), confinement.way()]
         if self.bank is not None:
             said += [(path.name, path.read_text(encoding="utf-8")) for path in sorted(self.bank.glob("*.py"))]
         return self.records / f"{hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]}.json"
@@ -162,11 +165,11 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
                     for submission, place in group:
                         if not place.exists():
                             _give_up(submission, place, course, f"its process ended with exit code {process.exitcode}")
-                        print(_summary(_read(place)), flush=True)
+                        print(_summary(_read(place) | {"noted": submission.noted}), flush=True)
         finally:
             for process, *_ in running.values():
                 process.kill()
-    return [_read(place) for _, place in placed]
+    return [_read(place) | {"noted": submission.noted} for submission, place in placed]
 
 
 def _grade_student(group: list, course: Course, folder: Path, number: int) -> None:
@@ -203,7 +206,7 @@ def _is_done(place: Path) -> bool:
         return False
     try:
         record = _read(place)
-        _summary(record), record["shown"]
+        _summary(record | {"noted": []}), record["shown"]
         return not record.get("given_up")
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         print(f"{place} is damaged ({error!r}), so its submission is graded again", file=sys.stderr, flush=True)
@@ -236,7 +239,7 @@ def _summary(record) -> str:
     got, to_mark = totals(record)
     points = f"{got:g} of {sum(question['out_of'] for question in record['questions']):g}"
     by_hand = f", {to_mark:g} to be marked by hand" if to_mark else ""
-    return "\n    ! ".join([f"{title}: {points}{by_hand}", *record["problems"]])
+    return "\n    ! ".join([f"{title}: {points}{by_hand}", *record["problems"], *record["noted"]])
 
 
 def totals(record) -> tuple[float, float]:
@@ -246,12 +249,19 @@ def totals(record) -> tuple[float, float]:
     return sum(question["points"] for question in given), sum(question["out_of"] for question in waiting)
 
 
+def _waiting(records: list[dict]) -> list[str]:
+    count = sum(question["points"] is None for record in records for question in record["questions"])
+    answers = "1 answer has" if count == 1 else f"{count} answers have"
+    told = "no marks yet in by-hand.csv; until then, their cells in platform.csv and canvas.csv stay empty"
+    return [f"{answers} {told}"] if count else []
+
+
 def _not_known(records: list[dict], variant: str) -> list[str]:
     students = {
         record["student"] for record in records if any(submissions.NOT_KNOWN in each for each in record["problems"])
     }
     names = ", ".join(sorted(students))
-    return [f"graded as {variant!r}, because they are not in VARIANTS: {names}"] if students else []
+    return [f"graded as {variant!r}, because they are not in VARIANTS or ROSTER: {names}"] if students else []
 
 
 # ---- what is written
@@ -281,14 +291,20 @@ def write(records: list[dict], cases: dict, target: Path) -> None:
 def _platform(records: list[dict]) -> list[dict]:
     """Return a row for every student with the points of each assignment, from the best of several files."""
     names = sorted({record["assignment"] for record in records} - {""})
-    best: dict = {}
+    files: dict = {}
     for record in records:
-        row = best.setdefault(record["student"], {})
-        row[record["assignment"]] = max(row.get(record["assignment"], 0), totals(record)[0])
+        files.setdefault(record["student"], {}).setdefault(record["assignment"], []).append(record)
     return [
-        {"student": student} | {name: f"{row[name]:g}" if name in row else "" for name in names}
-        for student, row in best.items()
+        {"student": student} | {name: _final(row.get(name, [])) for name in names} for student, row in files.items()
     ]
+
+
+def _final(records: list[dict]) -> str:
+    """Return the points of the best file, or nothing while marks or a run that failed may still change them."""
+    totalled = [(*totals(record), record.get("given_up", False)) for record in records]
+    best = max((got for got, to_mark, given_up in totalled if not (to_mark or given_up)), default=-1.0)
+    open_still = any(given_up or got + to_mark > best for got, to_mark, given_up in totalled)
+    return "" if open_still or not totalled else f"{best:g}"
 
 
 def _canvas(platform: list[dict], cases: dict) -> list[dict]:
@@ -317,7 +333,7 @@ def _row(record, page) -> dict:
         "by_tests": f"{got - sum(by_hand):g}",
         "by_hand": f"{sum(by_hand):g}",
         "to_mark": f"{to_mark:g}",
-        "problems": "; ".join(record["problems"]),
+        "problems": "; ".join([*record["problems"], *record["noted"]]),
         "file": record["file"],
         "feedback": page,
     }
@@ -340,6 +356,7 @@ def main() -> int:
     parser.add_argument("submissions", type=Path)
     parser.add_argument("--variant", default=assignment.DEFAULT, help="the variant that was handed out")
     parser.add_argument("--variants", type=Path, help="variants.csv, which gives a variant for each student")
+    parser.add_argument("--roster", type=Path, help="a file with one student's name per line; each gets a row")
     parser.add_argument("--bank", type=Path, help="a folder with further hidden tests, <assignment>.py")
     parser.add_argument("--marks", type=Path, help="by-hand.csv with the points filled in")
     parser.add_argument("-o", "--output", type=Path, help="default: build/grading/<name of the folder>")
@@ -379,7 +396,8 @@ def _run(arguments) -> None:
     _filled_in(target, arguments.marks)  # report unreadable marks before anything is run
     keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
     each = variants(arguments.variants) if arguments.variants else {}
-    found = submissions.collect(folder, keys, each)
+    listed = roster(arguments.roster) if arguments.roster else []
+    found = submissions.collect(folder, keys, {*each, *listed})
     if not found:
         raise ValueError(f"SUBMISSIONS must contain at least one submission, got none in {arguments.submissions}")
     limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
@@ -389,7 +407,7 @@ def _run(arguments) -> None:
         print(confinement.SAID[confinement.way()], flush=True)
         records = grade_all(found, course, arguments.jobs)
         told = enter_marks(records, _filled_in(target, arguments.marks))  # as it is by now
-        told += _given_up(records) + _not_known(records, arguments.variant)
+        told += _given_up(records) + _not_known(records, arguments.variant) + _waiting(records)
         write(records, keys, target)
     print("".join(f"{line}\n" for line in told), end="")
     print(f"{len(records)} graded in {time.monotonic() - began:.0f} s; the marks are in {target}/grades.csv")

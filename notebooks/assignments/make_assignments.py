@@ -118,16 +118,6 @@ def variant_of(student: str, secret: bytes, attempt: int = 0) -> str:
     return hmac.digest(secret, f"{student}/{attempt}".encode(), "sha256").hex()[:20]
 
 
-def _names(path: Path) -> list[str]:
-    names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
-    odd = [name for name in names if Path(name).name != name or name.startswith(".")]
-    if odd or not names or len(set(names)) < len(names):
-        raise ValueError(
-            f"STUDENTS must hold one name per line, each listed once and usable as the name of a folder, got {odd or len(names)} in {path}"
-        )
-    return names
-
-
 def _secret(path: Path) -> bytes:
     if not path.exists():
         with whole(path) as draft:
@@ -160,7 +150,13 @@ def main() -> int:
             modules = set().union(*(shipped.modules(case.released) for case in cases))
             with judge.Box(judge.class_folder(cases, Path(folder)), modules) as box:
                 if arguments.students:
-                    for_each(_names(arguments.students), _secret(arguments.secret), arguments.output, box, to)
+                    for_each(
+                        tables.roster(arguments.students, "STUDENTS"),
+                        _secret(arguments.secret),
+                        arguments.output,
+                        box,
+                        to,
+                    )
                 else:
                     for_class(arguments.variant, arguments.output, box, to)
     except (ValueError, OSError) as refusal:

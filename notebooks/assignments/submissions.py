@@ -2,10 +2,15 @@
 
 A student's mistakes cause no failure here: any problem with a file becomes a line in its `problems`.
 The folder is only read.
+
+Names of files are bytes, and not all are UTF-8: Windows writes names in Shift-JIS into zip files. So a submission is
+identified by a text that can be printed, and that is different for names of different bytes.
 """
 
 from __future__ import annotations
 
+import ast
+import contextlib
 import difflib
 import io
 import itertools
@@ -13,6 +18,7 @@ import json
 import os
 import re
 import stat
+import unicodedata
 import zipfile
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -20,21 +26,29 @@ from pathlib import Path, PurePosixPath
 
 from notebooks.assignments import assignment, language
 
-LARGEST = 20 * 2**20  # bytes of a file that is looked at
+LARGEST = 64 * 2**20  # bytes of a file that is looked at: most are saved outputs, which are dropped
+LARGEST_CELLS = 2 * 2**20  # characters of the cells of a notebook, without outputs
 LARGEST_ZIP = 400 * 2**20  # bytes of a zip file: a student may well hand in the whole folder, with its `.venv`
-LARGEST_HELD = 100 * 2**20  # bytes that are looked at of what it holds
+LARGEST_HELD = 256 * 2**20  # bytes that are looked at of what it holds
 MOST_FILES = 20  # of one student, counting notebooks of assignments
 MOST_MEMBERS = 1000  # of a zip file, those not counted that are ignored
 MOST_CELLS = 1000
-NOT_KNOWN = "is not among the students who have variants"
+NOT_KNOWN = "is not in the list of students"
 # Moodle: _4711_assignsubmission_file_; Canvas: _12345_67890_…-1, and _late_ before; browsers: " (1)"
 APPENDED = re.compile(r"(_late)?(_\d+(_.*|-\d+)?)?( \(\d+\))?")
+# The same, if it certainly comes from a platform: the name, and the number that the platform has for the person.
+PLATFORM = re.compile(
+    r"(.+?)(?:_late)?_(\d+)_(?:assignsubmission_(?:file|onlinetext)(?:_.*)?|\d{3,}(?:_.*|-\d+)?)", re.IGNORECASE
+)
 IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/)")
 
 
 @dataclass
 class Submission:
-    """One file. `cells` is empty if it could not be read; `name` is the assignment, or empty."""
+    """One file. `cells` is empty if it could not be read; `name` is the assignment, or empty.
+
+    Students read the `problems` on their pages; what is `noted` is for the instructor only.
+    """
 
     student: str
     file: str
@@ -43,15 +57,19 @@ class Submission:
     cells: list = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     language: str = language.SOURCE
+    noted: list[str] = field(default_factory=list)
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
     """Return every notebook below `folder`, also in zip files, sorted; `keys` maps assignments to key notebooks.
 
-    If `known` has the students' names, each submission gets the name that its folder or file means.
+    Each submission gets the name that its folder or file means: one of the students' names in `known` if there are
+    any, else the name without what a platform has appended. A student in `known` without a file has a submission
+    without cells.
     """
+    names = _Names()
     found, others, taken = [], {}, set()
-    for file, content, problem in _files(folder):
+    for file, content, problem in _files(folder, names):
         while file in taken:  # a zip file may have two of one name, which identifies marks by hand
             file += " (again)"
         taken.add(file)
@@ -63,20 +81,14 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
     for student in others.keys() - {submission.student for submission in found}:
         files = ", ".join(sorted(others[student])[:5])
         found.append(Submission(student, min(others[student]), problems=[f"no notebook, only {files}"]))
+    there = {submission.file.split("/")[0] for submission in found}
     for path in sorted(folder.iterdir()):
-        if (
-            path.is_dir()
-            and not IGNORED.search(path.name)
-            and path.name not in {*keys, *(s.file.split("/")[0] for s in found)}
-        ):
-            found.append(Submission(path.name, f"{path.name}/", problems=["nothing handed in"]))
-    for submission in found if known else ():
-        meant = _meant(submission.student, known)
-        if not meant:
-            submission.problems.append(f"{submission.student!r} {NOT_KNOWN}")
-        elif meant != submission.student:
-            submission.problems.append(f"{submission.student!r} was identified as {meant!r}")
-            submission.student = meant
+        name = names(os.fsencode(path.name))
+        if path.is_dir() and not IGNORED.search(name) and name not in {*keys, *there}:
+            found.append(Submission(name, f"{name}/", problems=["nothing handed in"]))
+    _identify(found, known)
+    absent = set(known) - {submission.student for submission in found}
+    found += [Submission(student, "", problems=["nothing handed in"]) for student in absent]
     found.sort(key=lambda submission: (submission.student, submission.name, submission.file))
     for _, group in itertools.groupby(found, lambda submission: submission.student):
         to_run = [submission for submission in group if submission.name and submission.cells]
@@ -86,10 +98,37 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
     return found
 
 
-def _files(folder: Path):
+class _Names:
+    """Texts for names of bytes: the same text for the same bytes, different texts for different ones."""
+
+    def __init__(self):
+        self.meant: dict[str, bytes] = {}
+
+    def __call__(self, name: bytes) -> str:
+        """Return `name`, with its folders, as text that can be printed.
+
+        A name in UTF-8 is read as that, else one in Shift-JIS. If another name reads the same, or if letters do not
+        print, these letters or bytes are shown as \\x1b and the like, and a backslash as two.
+        """
+        return "/".join(self._one(part) for part in name.split(b"/"))
+
+    def _one(self, name: bytes) -> str:
+        for encoding in ("utf-8", "cp932"):
+            with contextlib.suppress(UnicodeError):
+                text = name.decode(encoding)
+                # Some letters have two codes in Shift-JIS; then only one of the codes is read.
+                plain = text.isprintable() and "\\" not in text and text.encode(encoding) == name
+                if plain and self.meant.setdefault(text, name) == name:
+                    return text
+        letters = name.decode("utf-8", "surrogateescape")
+        return "".join(each if each.isprintable() and each != "\\" else _escaped(each) for each in letters)
+
+
+def _files(folder: Path, names: _Names):
     """Yield (path below `folder`, content, problem) of every file, and of every file in a zip file; paths that can be printed."""
-    for path in sorted(folder.rglob("*")):
-        file = _printable(path.relative_to(folder).as_posix())
+    # UTF-8 first: what a name in UTF-8 is called does not depend on the other names.
+    for path in sorted(folder.rglob("*"), key=lambda path: (not path.as_posix().isprintable(), path)):
+        file = names(os.fsencode(path.relative_to(folder)))
         if IGNORED.search(file) or (path.is_dir() and not path.is_symlink()):
             continue
         content, problem = _content(path, LARGEST_ZIP if path.suffix.lower() == ".zip" else LARGEST)
@@ -97,9 +136,13 @@ def _files(folder: Path):
             yield file, content, problem
             continue
         try:
-            yield from list(_members(file, zipfile.ZipFile(io.BytesIO(content))))
+            yield from list(_members(file, zipfile.ZipFile(io.BytesIO(content)), names))
         except Exception as error:  # damaged data raise whatever they meet: zlib.error, BadZipFile, struct.error, …
             yield file, b"", f"the zip file cannot be read ({_printable(str(error)) or type(error).__name__})"
+
+
+def _escaped(letter: str) -> str:
+    return letter.encode("unicode_escape").decode()
 
 
 def _printable(text: str) -> str:
@@ -119,13 +162,13 @@ def _content(path: Path, most: int):
         return b"", f"cannot be read ({error.strerror})"
 
 
-def _members(file: str, archive: zipfile.ZipFile):
+def _members(file: str, archive: zipfile.ZipFile, names: _Names):
     room = LARGEST_HELD
     members = [each for each in archive.infolist() if not (each.is_dir() or IGNORED.search(each.filename))]
     if len(members) > MOST_MEMBERS:
         raise ValueError(f"it holds more than {MOST_MEMBERS} files")
     for member in members:
-        name = f"{file}/{_printable(member.filename)}"
+        name = f"{file}/{names(_bytes_of(member))}"
         odd = "a link, not a file" if stat.S_ISLNK(member.external_attr >> 16) else ""
         if odd or name.lower().endswith(".zip"):
             yield name, b"", odd or "a zip file within a zip file: unpack it, and run this again"
@@ -139,6 +182,13 @@ def _members(file: str, archive: zipfile.ZipFile):
         yield name, b"" if too_large else content, too_large
 
 
+def _bytes_of(member: zipfile.ZipInfo) -> bytes:
+    """Return the name of a member of a zip file as it is in the file; `zipfile` reads names without a mark as cp437."""
+    with contextlib.suppress(UnicodeError):
+        return member.filename.encode("utf-8" if member.flag_bits & 0x800 else "cp437")
+    return member.filename.encode("utf-8", "surrogatepass")
+
+
 def _is_notebook(file: str, content: bytes) -> bool:
     """Return whether a file is a notebook by its name or, if it was renamed, by its content."""
     return file.lower().endswith(".ipynb") or (content.lstrip()[:1] == b"{" and b'"nbformat"' in content)
@@ -147,26 +197,54 @@ def _is_notebook(file: str, content: bytes) -> bool:
 def _student(file: str, keys) -> str:
     """Return the name of the first folder that is not an assignment's, or the file's name without the assignment's
     name."""
-    *folders, name = PurePosixPath(re.sub(r"\.zip/.*", "", file)).parts
+    *folders, name = PurePosixPath(re.sub(r"(?i)\.zip/.*", "", file)).parts
     for folder in folders:
         if folder not in keys:
             return folder
-    stem = re.sub(r"\.(ipynb|json|txt|zip)\b", "", name)
+    stem = re.sub(r"(?i)\.(ipynb|json|txt|zip)\b", "", name)
     names = "|".join(map(re.escape, keys))
-    word = rf"(?<![^\W_])(?:{names})(?![^\W\d_])"  # the name as a word, so that "delaplace" does not match
-    rest = re.sub(word if re.search(word, stem) else names, "", stem).strip(" _-.") if keys else stem
+    word = rf"(?i)(?<![^\W_])(?:{names})(?![^\W\d_])"  # the name as a word, so that "delaplace" does not match
+    rest = re.sub(word if re.search(word, stem) else f"(?i){names}", "", stem).strip(" _-.") if keys else stem
     return rest or stem
 
 
+def _identify(found: list[Submission], known: Collection[str]) -> None:
+    """Give each submission the name of the student that its folder or file means.
+
+    Two persons may have one name: if a platform has two numbers for a name in one assignment, neither is renamed.
+    """
+    meant, numbers = [], {}
+    for submission in found:
+        said = PLATFORM.fullmatch(submission.student)
+        meant.append(_meant(submission.student, known) if known else said[1] if said else submission.student)
+        if said:
+            numbers.setdefault((meant[-1], submission.name), set()).add(said[2])
+    for submission, name in zip(found, meant):
+        if not name:
+            submission.problems.append(f"{submission.student!r} {NOT_KNOWN}")
+        elif len(numbers.get((name, submission.name), ())) > 1 and PLATFORM.fullmatch(submission.student):
+            submission.noted.append(f"several persons are called {name!r}: rename their folders or files")
+        elif name != submission.student:
+            submission.problems.append(f"{submission.student!r} was identified as {name!r}")
+            submission.student = name
+
+
 def _meant(student: str, known: Collection[str]) -> str:
-    """Return the name in `known` that `student` means, ignoring case and additions of platforms and browsers, if
-    any."""
+    """Return the name in `known` that `student` means, ignoring case, the form of letters, and additions of platforms
+    and browsers, if any."""
     if student in known:
         return student
-    folded = [(name, student.casefold().removeprefix(name.casefold())) for name in known]
-    like = [(name, rest) for name, rest in folded if rest != student.casefold() and APPENDED.fullmatch(rest)]
-    longest = [name for name, rest in like if len(rest) == min(len(rest) for _, rest in like)]
+    same, names = _folded(student), [(name, _folded(name)) for name in known]
+    exact = [name for name, folded in names if folded == same]
+    like = [(name, same.removeprefix(folded)) for name, folded in names if same.startswith(folded)]
+    like = [(name, rest) for name, rest in like if APPENDED.fullmatch(rest)]
+    longest = exact or [name for name, rest in like if len(rest) == min(len(rest) for _, rest in like)]
     return longest[0] if len(longest) == 1 else ""
+
+
+def _folded(name: str) -> str:
+    """Return a name without differences that file systems make: macOS writes an accent as a letter of its own."""
+    return unicodedata.normalize("NFKC", name).casefold()
 
 
 def _read(student, file, content, problem, keys) -> Submission:
@@ -195,6 +273,8 @@ def _parse(submission: Submission, notebook, keys) -> None:
     if len(cells) > MOST_CELLS:
         raise ValueError(f"it has {len(cells)} cells, but at most {MOST_CELLS} are permitted")
     submission.cells = [cell for cell in map(_cell, cells) if cell]
+    if sum(len(cell["source"]) for cell in submission.cells) > LARGEST_CELLS:
+        raise ValueError(f"its cells have more than {LARGEST_CELLS} characters without their outputs")
     if len(submission.cells) < len(cells):
         submission.problems.append(f"{len(cells) - len(submission.cells)} cells cannot be read")
     metadata = _dictionary(notebook.get("metadata"))
@@ -334,7 +414,7 @@ def _note_repeated(submissions: list[Submission], keys) -> None:
         for submission in group:
             others = sorted({other.student for other in group} - {submission.student})
             if others:
-                submission.problems.append(f"the same notebook as that of {', '.join(others[:5])}")
+                submission.noted.append(f"the same notebook as that of {', '.join(others[:5])}")
 
 
 # ---- what is to be run
@@ -361,11 +441,30 @@ def merge(key, released, submission: Submission) -> list[dict]:
         planned = _planned(cell, shown, theirs.get(cell.id, []), submission.problems)
         plan += [each | {"part": part} for each in planned]
         plan += [_own(extra) for extra in extras.pop(cell.id, [])]
+    _note_second_definitions(plan, key, submission.problems)
     if submission.variant and submission.variant != key.metadata["compendium"]["variant"]:
         submission.problems.append(
             f"made for variant {submission.variant!r}, graded as {key.metadata['compendium']['variant']!r}"
         )
     return plan
+
+
+def _note_second_definitions(plan: list[dict], key, problems: list) -> None:
+    """Note each name that tests ask for and that a later cell defines differently, such as a copy of an earlier try."""
+    tests = [cell.source for cell in key.cells if assignment.kind(cell) == "test"]
+    used = {node.id for source in tests for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Name)}
+    solutions = [cell for cell in key.cells if assignment.kind(cell) == "solution"]
+    places = {name: cell.id for cell in solutions for name in used & assignment.defined(cell.source).keys()}
+    first: dict[str, str] = {}
+    for cell in plan:
+        if cell["type"] == "code" and cell["kind"] in ("solution", "own"):
+            for name in sorted(places.keys() & assignment.defined(cell["source"]).keys()):
+                if name in first and _squeezed(cell["source"]) != first[name]:
+                    problems.append(
+                        f"{name} is defined again after cell {places[name]}; the last definition counts, so delete the others"
+                    )
+                elif cell["id"] == places[name]:
+                    first[name] = _squeezed(cell["source"])
 
 
 def _planned(cell, shown, theirs: list, problems: list) -> list[dict]:

@@ -31,16 +31,22 @@ def read_table(path: Path) -> list[dict]:
     return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=between))
 
 
+# A program that separates cells by another sign than the comma begins a new one after it, in spite of quotes.
+_BETWEEN = re.compile(r"([;\t\r\n]+)")
+_FORMULA = re.compile(r"[\s']*[=+@＝＋－＠-]")
+_LOGIN = re.compile(r"\s*[+@-][\w.@-]+")
+
+
 def _cell(value: str) -> str:
-    """Return a value that no spreadsheet takes for a formula; a student's name or an error may start like one."""
-    if re.fullmatch(r"[+@-][\w.@-]+", value):
-        return value
-    return f"'{value}" if value[:1] in tuple("=+-@\t\r") and value[:1] else value
+    """Return a value in which no spreadsheet finds a formula; a student's name or an error may start like one."""
+    parts = _BETWEEN.split(value)
+    return "".join(f"'{each}" if _FORMULA.match(each) and not _LOGIN.fullmatch(each) else each for each in parts)
 
 
 def _uncelled(value: str) -> str:
     """Return the value that `_cell` was given."""
-    return re.sub(r"^'(?=[=+\-@])", "", value)
+    parts = _BETWEEN.split(value)
+    return "".join(each[1:] if each[:1] == "'" and _FORMULA.match(each) else each for each in parts)
 
 
 def variants(path: Path) -> dict[str, str]:
@@ -49,6 +55,17 @@ def variants(path: Path) -> dict[str, str]:
     if not all(row.get("student") and row.get("variant") for row in rows):
         raise ValueError(f"VARIANTS must be a table with the columns student and variant, got {path}")
     return {_uncelled(row["student"]): row["variant"] for row in rows}
+
+
+def roster(path: Path, option: str = "ROSTER") -> list[str]:
+    """Return the students' names in a file with one name a line."""
+    names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    odd = [name for name in names if Path(name).name != name or name.startswith(".")]
+    if odd or not names or len(set(names)) < len(names):
+        raise ValueError(
+            f"{option} must hold one name per line, each listed once and usable as the name of a folder, got {odd or len(names)} in {path}"
+        )
+    return names
 
 
 # ---- marks given by hand
@@ -60,7 +77,7 @@ def read_marks(path: Path) -> dict:
     marks: dict = {}
     for number, row in enumerate(read_table(path), start=2):
         try:
-            points, said = (row["points"] or "").strip(), (row["comment"] or "").strip()
+            points, said = (row["points"] or "").strip(), _uncelled(row["comment"] or "").strip()
             place = _uncelled(row["file"]), row["question"]
             mark = (float(points.replace(",", ".")) if points else None, said, (row.get("answer") or "").strip())
         except (KeyError, ValueError) as error:

@@ -395,8 +395,8 @@ def zip_cut_off(folder):
 @file("the zip file cannot be read .it holds more than")
 def zip_bomb(folder):
     with zipfile.ZipFile(folder / "a.zip", "w", zipfile.ZIP_DEFLATED) as archive:
-        for number in range(6):
-            archive.writestr(f"{number}.ipynb", b"0" * (20 * 2**20))
+        for number in range(5):
+            archive.writestr(f"{number}.ipynb", b"0" * (60 * 2**20), compresslevel=1)
 
 
 @file("it holds more than 1000 files")
@@ -447,9 +447,10 @@ def many_cells(folder):
     (folder / f"{NAME}.ipynb").write_text(json.dumps(notebook))
 
 
-@file("larger than 20 MiB")
+@file("larger than 64 MiB")
 def large(folder):
-    (folder / f"{NAME}.ipynb").write_bytes(b"{" + b" " * (21 * 2**20))
+    with (folder / f"{NAME}.ipynb").open("wb") as stream:
+        stream.truncate(65 * 2**20)
 
 
 @file("it has an old format: open it in Jupyter")

@@ -1,17 +1,21 @@
 """The input of grading, before anything is run: the names and files of the class, and the instructor's marks and
 commands."""
 
+import itertools
 import json
+import os
+import re
 import subprocess
 import sys
+import unicodedata
 import zipfile
 from pathlib import Path
 
 import nbformat
 import pytest
 
+from notebooks.assignments import feedback, submissions, tables
 from notebooks.assignments import grade as command
-from notebooks.assignments import submissions, tables
 from notebooks.assignments.tables import read_table as table
 from tests.classroom import hostile
 from tests.house.test_house import plain
@@ -86,10 +90,34 @@ def test_a_comment_without_points_stays_and_so_do_points_for_what_was_changed(tm
     assert (question["points"], question["note"]) == (None, "(3 points before it was changed) good")
 
 
-def test_of_several_files_the_best_counts():
-    def record(points, **more):
-        return answered("") | {"questions": [{"points": points, "out_of": 17.0}]} | more
+def record(points, **more):
+    return answered("") | {"questions": [{"points": points, "out_of": 17.0}]} | more
 
+
+def test_a_cell_for_the_platform_is_empty_until_nothing_can_change_it():
+    open_still = {"questions": [{"points": 12.0, "out_of": 14.0}, {"points": None, "out_of": 3.0}]}
+    failed = {"given_up": True}
+    for files, cell in (
+        ([record(12.0)], "12"),
+        ([record(None)], ""),
+        ([record(0.0, **failed)], ""),
+        ([record(17.0), record(0.0, **failed)], ""),
+        ([record(15.0), record(0.0, **open_still)], "15"),  # where all marks together give no more
+        ([record(14.0), record(0.0, **open_still)], ""),
+        ([record(0.0)], "0"),
+    ):
+        assert command._platform(files) == [{"student": "ann", NAME: cell}], files
+    told = (
+        "2 answers have no marks yet in by-hand.csv; until then, their cells in platform.csv and canvas.csv stay empty"
+    )
+    assert command._waiting([record(None), record(0.0, **open_still)]) == [told]
+    assert (
+        command._waiting([record(None)])[0].startswith("1 answer has no marks yet")
+        and command._waiting([record(1)]) == []
+    )
+
+
+def test_of_several_files_the_best_counts():
     records = [record(0.0), record(17.0), record(3.0), record(2.0, student="bob", assignment="laplace")]
     assert command._platform(records) == [
         {"student": "ann", NAME: "17", "laplace": ""}, {"student": "bob", NAME: "", "laplace": "2"}
@@ -142,6 +170,8 @@ def test_a_class_within_reach_of_students_is_refused(tmp_path, monkeypatch, caps
     ("delaplace_laplace.ipynb", "delaplace"),
     ("laplace2_tanaka (1).ipynb", "2_tanaka (1)"),
     ("tanakalaplace.ipynb", "tanaka"),
+    ("TANAKA.ZIP/a/b.ipynb", "TANAKA"),
+    ("laplace/Tanaka_Laplace.IPYNB", "Tanaka"),
 ])  # fmt: skip
 def test_the_student_is_read_off_the_path(file, student):
     assert submissions._student(file, {"laplace": None}) == student
@@ -149,11 +179,124 @@ def test_the_student_is_read_off_the_path(file, student):
 
 @pytest.mark.parametrize(("student", "meant"), [
     ("sato", "sato"), ("Sato", "sato"), ("sato (1)", "sato"), ("sato_12345_67890_-1", "sato"), ("sato_late_12345_67890_", "sato"),
-    ("Sato Ken_4711_assignsubmission_file_", "Sato Ken"), ("sato_2", "sato_2"), ("sato_2_345_678_", "sato_2"), ("sato_ken", ""), ("satou", ""),
+    ("Sato Ken_4711_assignsubmission_file_", "Sato Ken"), (unicodedata.normalize("NFD", "が ｻﾄｳ"), "が サトウ"), ("sato_LATE_12345_67890", "sato"),
+    ("sato_2", "sato_2"), ("sato_2_345_678_", "sato_2"), ("sato_ken", ""), ("satou", ""),
     ("tanaka", ""),
 ])  # fmt: skip
 def test_names_as_platforms_deliver_them_are_known_where_they_mean_one_student(student, meant):
-    assert submissions._meant(student, ["sato", "Sato Ken", "sato_2", "Tanaka", "TANAKA"]) == meant
+    assert submissions._meant(student, ["sato", "Sato Ken", "sato_2", "Tanaka", "TANAKA", "が サトウ"]) == meant
+
+
+def handed_in(folder: Path, *files: bytes | str) -> Path:
+    """Write a notebook of its own below `folder` for each name."""
+    for number, file in enumerate(files):
+        path = os.path.join(os.fsencode(folder), os.fsencode(file))
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        Path(os.fsdecode(path)).write_text(nbformat.writes(hostile.solved(f"Answer {number}")))
+    return folder
+
+
+def collected(folder: Path, known=()) -> list[submissions.Submission]:
+    return submissions.collect(folder, {NAME: hostile.assignment.key(NAME)}, known)
+
+
+MOODLE = "{}_{}_assignsubmission_file_/x.ipynb"
+
+
+def test_what_platforms_append_is_undone_without_a_list_of_students(tmp_path):
+    files = MOODLE.format("Sato Ken", 4711), f"mori_late_12345_67890_{NAME}.ipynb", f"sato_2_{NAME}.ipynb"
+    assert [each.student for each in collected(handed_in(tmp_path, *files))] == ["Sato Ken", "mori", "sato_2"]
+
+
+@pytest.mark.parametrize("known", [(), ("Sato Ken",)])
+def test_two_persons_of_one_name_are_two(tmp_path, known):
+    files = MOODLE.format("Sato Ken", 4711), MOODLE.format("Sato Ken", 4712)
+    one, other = collected(handed_in(tmp_path, *files), known)[-2:]
+    assert (
+        one.student != other.student
+        and one.noted[0] == "several persons are called 'Sato Ken': rename their folders or files"
+    )
+
+
+def test_whoever_handed_in_nothing_has_a_row(tmp_path):
+    ann, bob, zoe = collected(handed_in(tmp_path, "bob/x.ipynb"), ["ann", "bob", "zoe"])
+    assert (ann.student, ann.problems) == ("ann", ["nothing handed in"]) and zoe.student == "zoe" and bob.cells
+
+
+SHIFT_JIS = "表 佐藤".encode("cp932")  # the second byte of the first letter is a backslash
+
+
+def test_a_name_that_is_not_utf_8_is_read_and_shown_and_no_two_are_merged(tmp_path):
+    """Such names come from Windows; a name may also hold letters that command a terminal."""
+    names = [
+        SHIFT_JIS,
+        "田中".encode("cp932"),
+        b"\xff\x80a",
+        b"\xff\x81a",
+        "表".encode(),
+        "表".encode("cp932"),
+        b"\x1b[2J",
+        b"\\x1b[2J",
+    ]
+    try:
+        handed_in(tmp_path, *(name + b"/x.ipynb" for name in names))
+    except OSError:
+        pytest.skip("this file system takes names in UTF-8 only")
+    os.mkdir(os.fsencode(tmp_path) + b"/\x83\xff")
+    found = collected(tmp_path)
+    students = {each.student for each in found}
+    assert len(students) == len(found) == len(names) + 1 and {"表 佐藤", "田中", "表"} <= students
+    assert [each.problems for each in found if not each.cells] == [["nothing handed in"]]
+    for each in found:
+        assert each.student.isprintable() and each.file.isprintable()
+        told = command._summary(vars(each) | {"assignment": "", "questions": []})
+        told.encode(), json.dumps(vars(each)), feedback.PAGE.format(title=each.student, body="", language="en").encode()
+    assert len({feedback._safe(each.student) for each in found}) == len(found)
+
+
+def test_names_in_a_zip_file_from_windows_are_read(tmp_path):
+    archive = tmp_path / "ann.zip"
+    with zipfile.ZipFile(archive, "w") as made:
+        made.writestr(f"{'?' * len(SHIFT_JIS)}/x.ipynb", nbformat.writes(hostile.solved()))
+    archive.write_bytes(archive.read_bytes().replace(b"?" * len(SHIFT_JIS), SHIFT_JIS))
+    assert [(each.student, each.file) for each in collected(tmp_path)] == [("ann", "ann.zip/表 佐藤/x.ipynb")]
+
+
+def test_saved_outputs_cost_nothing_and_long_cells_are_refused(tmp_path):
+    notebook = hostile.solved()
+    notebook.cells[-1].source = "x" * (submissions.LARGEST_CELLS + 1)
+    (tmp_path / "zoe.ipynb").write_text(nbformat.writes(notebook))
+    notebook = hostile.solved()
+    code = next(cell for cell in notebook.cells if cell.cell_type == "code")
+    code.outputs = [nbformat.v4.new_output("display_data", {"image/png": "x" * (25 * 2**20)})]
+    (tmp_path / "ann.ipynb").write_text(nbformat.writes(notebook))
+    ann, zoe = collected(tmp_path)
+    assert ann.problems == [] and len(ann.cells) == len(notebook.cells) and len(json.dumps(vars(ann))) < 10**5
+    assert zoe.cells == [] and "without their outputs" in zoe.problems[0]
+
+
+AGAIN = "{} is defined again after cell {}; the last definition counts, so delete the others"
+
+
+@pytest.mark.parametrize(("ident", "code", "said"), [
+    ("gaussian-renyi", "def renyi(*_): return 0", AGAIN.format("renyi", "gaussian-renyi")),
+    ("gaussian-needed", "answers = {}", AGAIN.format("answers", "gaussian-needed")),
+    ("gaussian-renyi", "answers = {}", ""),
+    ("gaussian-renyi", "scratch = 1\ndef helper(): renyi = 3", ""), ("gaussian-renyi", "def renyi(:", ""),
+    ("gaussian-renyi", "%matplotlib inline", ""), ("gaussian-renyi", None, ""),
+])  # fmt: skip
+@pytest.mark.parametrize("copied", [False, True])
+def test_a_second_definition_after_the_right_one_is_told(ident, code, said, copied):
+    """JupyterLab gives a copied cell a new id, and leaves its mark as the solution of a question."""
+    key, handed = hostile.assignment.key(NAME), hostile.solved()
+    [index] = [number for number, cell in enumerate(handed.cells) if cell.id == ident]
+    right = handed.cells[index]
+    own = nbformat.v4.new_code_cell(right.source if code is None else code, metadata=right.metadata if copied else {})
+    handed.cells.insert(index + 1, own)
+    submission = submissions.Submission("ann", "x")
+    submissions._parse(submission, handed, {NAME: key})
+    submissions.merge(key, hostile.assignment.student(key), submission)
+    assert submission.problems == [said] * bool(said)
 
 
 def test_whoever_has_no_variant_is_told(tmp_path):
@@ -164,7 +307,7 @@ def test_whoever_has_no_variant_is_told(tmp_path):
     assert (mori.student, sato.student) == ("mori", "sato")
     assert "'Sato_4711_assignsubmission_file_' was identified as 'sato'" in sato.problems
     [told] = command._not_known([vars(mori), vars(sato)], "default")
-    assert told == "graded as 'default', because they are not in VARIANTS: mori" and any(
+    assert told == "graded as 'default', because they are not in VARIANTS or ROSTER: mori" and any(
         submissions.NOT_KNOWN in each for each in mori.problems
     )
 
@@ -224,13 +367,44 @@ def test_a_notebook_copied_into_one_s_own_variant_is_known_as_a_copy(tmp_path):
         nbformat.write(hostile.assignment.student(hostile.assignment.key(NAME)), tmp_path / f"{student}_{NAME}.ipynb")
     ann, bob, moe, zoe = submissions.collect(tmp_path, {NAME: hostile.assignment.key(NAME)})
     assert moe.problems == zoe.problems == [], "nothing is no copy"
-    assert (ann.problems, bob.problems) == (["the same notebook as that of bob"], ["the same notebook as that of ann"])
+    assert (ann.noted, bob.noted) == (["the same notebook as that of bob"], ["the same notebook as that of ann"])
+    assert ann.problems == bob.problems == [], "students read these"
 
 
 def test_a_login_is_exported_as_it_is_and_a_formula_is_not(tmp_path):
     names = ["-tanaka", "@ken", "+81.sato", "=1+1", "-2+3", "@SUM(A1)", "+cmd|' /C calc'!A1"]
     tables.table(tmp_path / "x.csv", [{"student": name} for name in names])
     assert [row["student"] for row in table(tmp_path / "x.csv")] == names[:3] + [f"'{name}" for name in names[3:]]
+
+
+@pytest.mark.parametrize("between", [";", "\t", "\r", "\n"])
+def test_no_cell_of_a_table_holds_a_formula_in_a_program_that_separates_otherwise(tmp_path, between):
+    """It looks for quotes at the beginning of a cell only."""
+    attack = [
+        f"x{between}{space}{sign}cmd|' /C calc'!A0{between}x"
+        for sign in "=+-@＝＋－＠"
+        for space in ("", " ", "'", '"')
+    ]
+    tables.table(tmp_path / "x.csv", [{"student": "ann", "note": each, "file": "f"} for each in attack])
+    cells = re.split("[;\t\r\n]+", (tmp_path / "x.csv").read_text(encoding="utf-8-sig"))
+    assert [each for each in cells if re.match(r"\s*[=+@＝＋－＠-]", each)] == []
+    assert [tables._uncelled(row["note"]) for row in table(tmp_path / "x.csv")] == attack
+
+
+def test_what_is_in_a_cell_can_be_read_again():
+    """Files and comments come back from a table; marks by hand belong to a file."""
+    for letters in itertools.product("';=-a \t", repeat=5):
+        value = "".join(letters)
+        assert tables._uncelled(tables._cell(value)) == value
+
+
+def test_a_comment_comes_back_as_it_was(tmp_path):
+    record = answered("It is small.")
+    for _ in range(2):
+        rows = [{"file": record["file"], "question": "gaussian-explain-size", "points": "1", "comment": "- good; = 2"}]
+        tables.table(tmp_path / "m.csv", rows)
+        [(_, said, _)] = tables.read_marks(tmp_path / "m.csv").values()
+        assert said == "- good; = 2"
 
 
 def test_make_grade_without_a_folder_says_what_is_missing():
