@@ -1,13 +1,17 @@
 """Pages: feedback for each submission, and all free-text answers beside their rubric. Pages load nothing from outside.
 
 Students' texts become HTML in `parts`, once, when the submission is judged. Markdown and HTML can be made to take very
-long, so this happens under a time limit, with plain text as fallback.
+long, so this happens under a time limit, with plain text as fallback. What a browser would take long to show is plain
+text as well. A page runs no script, and each text stays within its place on the page.
 """
 
 from __future__ import annotations
 
+import base64
+import binascii
 import html
 import re
+import struct
 import sys
 from pathlib import Path
 
@@ -23,6 +27,10 @@ from notebooks.assignments import assignment, confinement, language
 from notebooks.assignments.language import say
 
 DEEPEST = 2000  # tags opened and not closed: the cleaner takes time with the square of it
+MOST_TAGS = 200_000  # of a page, which a browser shows in about three seconds
+MOST_TAGS_OF_ANSWER = 4_000  # since all answers of a class are on one page
+LONGEST_ANSWER = 20_000  # characters
+LARGEST_PICTURE = 2**25  # pixels: a small file can hold a picture that fills the memory
 
 TAGS = {"p", "br", "hr", "div", "span", "pre", "code", "em", "strong", "b", "i", "del", "sub", "sup", "blockquote", "ul", "ol", "li",
         "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr", "th", "td"}  # fmt: skip
@@ -33,6 +41,7 @@ PAGE = """\
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <title>{title}</title>
 <style>
 body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; }}
@@ -43,6 +52,7 @@ img {{ max-width: 100%; }}
 pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-left: 1rem; padding: .2rem .8rem; overflow-x: auto; }}
 .lost {{ color: #a40e26; }} .full {{ color: #116329; }} td.lost, td.full {{ white-space: nowrap; }}
 .answer {{ border-left: 3px solid #d0d7de; padding-left: 1rem; margin: 1rem 0; }}
+.answer, .text, .out {{ overflow-x: auto; contain: paint; }}
 </style>
 </head>
 <body>
@@ -108,9 +118,20 @@ def parts(record: dict, plainly: bool = False) -> dict:
     If `plainly`, Markdown and HTML are shown as they were typed.
     """
     markdown = _typed if plainly else _markdown
-    answers = {question["id"]: markdown(question["text"]) for question in record["questions"] if question["by_hand"]}
+    answers = {
+        question["id"]: _answer(question["text"], markdown) for question in record["questions"] if question["by_hand"]
+    }
     cells = [_cell(cell, markdown, plainly, record["language"]) for cell in executed(record).cells]
+    if not plainly and sum(each.count("<") for each in cells) > MOST_TAGS:
+        raise ValueError("a browser would take too long to show it")
     return {"cells": cells, "answers": answers}
+
+
+def _answer(text: str, markdown) -> str:
+    if len(text) > LONGEST_ANSWER:
+        return _typed(f"{text[:LONGEST_ANSWER]}\n[the rest is left out]")
+    made = markdown(text)
+    return made if made.count("<") <= MOST_TAGS_OF_ANSWER else _typed(text)
 
 
 def page(record: dict) -> str:
@@ -119,7 +140,7 @@ def page(record: dict) -> str:
     got = total(question["points"] or 0 for question in record["questions"])
     out_of = total(question["out_of"] for question in record["questions"])
     file = say(f"File: {record['file']}", to)
-    body = [f"<p>{html.escape(file)}</p>", _problems(record["problems"], to)]
+    body = [f"<p>{html.escape(file)}</p>" * bool(record["file"]), _problems(record["problems"], to)]
     if rows:
         body.append(f"<p><strong>{got:g} {say('of', to)} {out_of:g} {say('points', to)}</strong></p>")
         heads = (say("question", to), say("part", to), say("points", to), say("remark", to))
@@ -146,7 +167,7 @@ def _problems(problems: list[str], to: str) -> str:
 
 def _cell(cell, markdown, plainly: bool, to: str) -> str:
     if cell.cell_type != "code":
-        return markdown(cell.source)
+        return f'<div class="text">{markdown(cell.source)}</div>'
     return f"<pre>{html.escape(cell.source)}</pre>" + "".join(_output(output, plainly, to) for output in cell.outputs)
 
 
@@ -155,9 +176,8 @@ def _output(output, plainly: bool, to: str) -> str:
         return f'<pre class="out">{html.escape(output.text)}</pre>'
     if output.output_type == "error":
         return f'<pre class="out lost">{html.escape(chr(10).join(say(line, to) for line in output.traceback))}</pre>'
-    if "image/png" in output.data:
-        named = say("a figure", to)
-        return f'<p><img alt="{named}" src="data:image/png;base64,{html.escape("".join(output.data["image/png"].split()))}"></p>'
+    if picture := _picture(output.data.get("image/png", "")):
+        return f'<p><img alt="{say("a figure", to)}" src="data:image/png;base64,{html.escape(picture)}"></p>'
     for form, shown in (
         ("text/html", _clean),
         ("text/markdown", _markdown),
@@ -166,6 +186,17 @@ def _output(output, plainly: bool, to: str) -> str:
         if form in output.data and not plainly:
             return f'<div class="out">{shown(output.data[form])}</div>'
     return f'<pre class="out">{html.escape(output.data.get("text/plain", ""))}</pre>'
+
+
+def _picture(text: str) -> str:
+    """Return a PNG in base64 on one line, or nothing if it is none or has too many pixels."""
+    text = "".join(text.split())
+    try:
+        head = base64.b64decode(text[:32])
+        pixels = struct.unpack(">II", head[16:24])
+    except (binascii.Error, ValueError, struct.error):
+        return ""
+    return text if head[:8] == b"\x89PNG\r\n\x1a\n" and pixels[0] * pixels[1] <= LARGEST_PICTURE else ""
 
 
 # ---- all answers to one question
