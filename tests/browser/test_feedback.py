@@ -1,9 +1,15 @@
-"""Pages of grading in a browser: what a student wrote runs nothing, loads nothing, and stays in its place."""
+"""Pages of grading, and replies on pages of the book, in a browser: what others wrote runs nothing, loads nothing, and
+stays in its place."""
 
+from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import quote
 
 import pytest
+import yaml
 
+from book._ext import formulas
+from book.ledger import cards, claims
 from notebooks.assignments import assignment, confinement, feedback, grade
 from tests.browser import needs
 from tests.browser.chromium import served
@@ -64,7 +70,7 @@ return {
   title: document.title,
   active: [...document.querySelectorAll(`script, ${own}, iframe, form, embed, svg, base, link, img:not([src^="data:"])`)].map(e => e.outerHTML),
   head: document.elementFromPoint(head.left + 5, head.top + head.height / 2).tagName,
-  open: [...document.querySelectorAll('.text, .answer, .out')].filter(e => getComputedStyle(e).contain !== 'paint').length,
+  open: [...document.querySelectorAll('.text, .answer, .out, .claim-reply')].filter(e => getComputedStyle(e).contain !== 'paint').length,
 };
 """
 
@@ -99,6 +105,21 @@ def test_a_page_of_feedback_runs_and_loads_nothing_that_a_student_wrote(browser,
     address, folder = pages
     [path] = (folder / "feedback").glob(f"{number} */*.html")
     look(browser, f"{address}/{quote(str(path.relative_to(folder)))}")
+
+
+def test_a_reply_on_a_page_of_the_book_runs_and_loads_nothing(browser, pages, monkeypatch):
+    address, folder = pages
+    monkeypatch.setattr(formulas.logging, "getLogger", lambda name: SimpleNamespace(warning=lambda told: None))
+    told = [text.replace("AWAY", f"{address}/away") for text in ATTACKS]
+    replies = [dict(claim="a.b", by=text, date=text, text=f"hacked {text}", answer=text) for text in told]
+    (folder / "replies.yml").write_text(yaml.safe_dump(replies))
+    made = "".join(map(cards._reply, cards.replies(folder / "replies.yml")["a.b"]))
+    css = (Path(claims.__file__).parents[1] / "_static/compendium.css").read_text()
+    (folder / "replies.html").write_text(
+        f'<!doctype html><meta charset="utf-8"><title>x</title><style>{css}</style><h1>Replies</h1><div class="claim">{formulas.typeset(made)}</div>'
+    )
+    look(browser, f"{address}/replies.html")
+    assert browser.script("return document.body.textContent").count("hacked") > len(ATTACKS)
 
 
 def test_the_page_itself_forbids_what_the_cleaner_might_let_through(browser, pages):
