@@ -62,6 +62,11 @@ def text(said, length: int = 600) -> str:
     return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", said[:length]) if isinstance(said, str) else ""
 
 
+def one_line(said, length: int = 600) -> str:
+    """Return `text` on one line: several could look like lines about other students."""
+    return submissions.printable(" ".join(text(said, length).split()))
+
+
 # ---- the student's process
 
 
@@ -184,7 +189,7 @@ class Notebook:
             return failure(f"not run: the notebook took longer than {self.limits.notebook:g} s")
         found = self._ask({"source": source}, time.monotonic() + min(self.limits.cell, left))
         outputs = found.get("outputs")
-        error = text(found["error"]) if isinstance(found.get("error"), str) else None
+        error = one_line(found["error"]) if isinstance(found.get("error"), str) else None
         kept = []
         for output in filter(None, map(_output, outputs[:50] if isinstance(outputs, list) else ())):
             self.room -= len(json.dumps(output))
@@ -202,7 +207,7 @@ class Notebook:
     def _answer(self, request: dict, until: float, functions=()):
         found = self._ask(request, until, functions)
         if "error" in found:
-            raise Wrong(text(found["error"]) or "an error without a name")
+            raise Wrong(one_line(found["error"]) or "an error without a name")
         try:
             value = plain.decode(found.get("value"))
         except (ValueError, TypeError, RecursionError, MemoryError) as error:
@@ -246,7 +251,7 @@ class Notebook:
         except (EOFError, OSError) as lost:
             raise CellDied("this cell ended its process (out of memory, exit or a crash)") from lost
         except (ValueError, RecursionError, MemoryError) as nonsense:
-            raise CellDied(f"this cell sent an invalid answer ({text(str(nonsense), 100)})") from None
+            raise CellDied(f"this cell sent an invalid answer ({one_line(str(nonsense), 100)})") from None
         if not isinstance(reply, dict):
             raise CellDied("this cell sent an invalid answer")
         return reply
@@ -330,9 +335,11 @@ def run_test(source: str, notebook: Notebook, case, broken: dict) -> dict:
     except Wrong as wrong:
         return failure(_explained(str(wrong), case, broken))
     except AssertionError as error:
-        return failure(f"AssertionError: {text(str(error))}")
+        return failure(f"AssertionError: {one_line(str(error))}")
     except BaseException as error:  # the answer is of another form than asked for
-        return failure(f"{type(error).__name__}: {text(str(error))} (does the answer have the form that is asked for?)")
+        return failure(
+            f"{type(error).__name__}: {one_line(str(error))} (does the answer have the form that is asked for?)"
+        )
     return {"outputs": [], "error": None}
 
 

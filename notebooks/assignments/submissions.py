@@ -138,14 +138,14 @@ def _files(folder: Path, names: _Names):
         try:
             yield from list(_members(file, zipfile.ZipFile(io.BytesIO(content)), names))
         except Exception as error:  # damaged data raise whatever they meet: zlib.error, BadZipFile, struct.error, …
-            yield file, b"", f"the zip file cannot be read ({_printable(str(error)) or type(error).__name__})"
+            yield file, b"", f"the zip file cannot be read ({printable(str(error)) or type(error).__name__})"
 
 
 def _escaped(letter: str) -> str:
     return letter.encode("unicode_escape").decode()
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
     return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in text)
 
 
@@ -225,7 +225,7 @@ def _identify(found: list[Submission], known: Collection[str]) -> None:
         elif len(numbers.get((name, submission.name), ())) > 1 and PLATFORM.fullmatch(submission.student):
             submission.noted.append(f"several persons are called {name!r}: rename their folders or files")
         elif name != submission.student:
-            submission.problems.append(f"{submission.student!r} was identified as {name!r}")
+            submission.noted.append(f"{submission.student!r} was identified as {name!r}")
             submission.student = name
 
 
@@ -254,7 +254,7 @@ def _read(student, file, content, problem, keys) -> Submission:
             _parse(submission, json.loads(content), keys)
         except (ValueError, RecursionError, MemoryError) as error:  # neither UTF-8 nor UTF-16, not JSON, not a notebook
             submission.cells = []
-            submission.problems.append(f"not a notebook: {_printable(' '.join(str(error).split())[:200])}")
+            submission.problems.append(f"not a notebook: {printable(' '.join(str(error).split())[:200])}")
     if not submission.name:
         named = [name for name in keys if name in file]
         submission.name = named[0] if len(named) == 1 else ""
@@ -285,7 +285,7 @@ def _parse(submission: Submission, notebook, keys) -> None:
         or "python"
     )
     if not str(kernel).lower().startswith("python"):
-        submission.problems.append(f"made for another kernel ({_printable(str(kernel)[:40])}); it ran as Python")
+        submission.problems.append(f"made for another kernel ({printable(str(kernel)[:40])}); it ran as Python")
     present = {cell["ident"] for cell in submission.cells}
     overlap = {name: len(present & {cell.id for cell in key.cells}) for name, key in keys.items()}
     best = max(overlap, key=overlap.get, default="")
@@ -301,7 +301,7 @@ def _parse(submission: Submission, notebook, keys) -> None:
             )
         else:
             submission.problems.append("none of its cells is from an assignment: was the notebook created anew?")
-    submission.variant = _printable(str(said.get("variant", ""))[:60])
+    submission.variant = printable(str(said.get("variant", ""))[:60])
     if said.get("language") in language.LANGUAGES:
         submission.language = said["language"]
 

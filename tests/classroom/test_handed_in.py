@@ -305,7 +305,7 @@ def test_whoever_has_no_variant_is_told(tmp_path):
         (tmp_path / student / "laplace.ipynb").write_text("")
     mori, sato = submissions.collect(tmp_path, {"laplace": hostile.assignment.key("laplace")}, {"sato": "v"})
     assert (mori.student, sato.student) == ("mori", "sato")
-    assert "'Sato_4711_assignsubmission_file_' was identified as 'sato'" in sato.problems
+    assert "'Sato_4711_assignsubmission_file_' was identified as 'sato'" in sato.noted
     [told] = command._not_known([vars(mori), vars(sato)], "default")
     assert told == "graded as 'default', because they are not in VARIANTS or ROSTER: mori" and any(
         submissions.NOT_KNOWN in each for each in mori.problems

@@ -335,6 +335,24 @@ def test_a_syntax_error_is_told_in_its_words(cases, box):
     assert found["questions"][0]["part"] == "1. Two Gaussians"
 
 
+@pytest.mark.parametrize(
+    "reply", [{"error": "a\nzoe: laplace: 22 of 22\r\x1b[2J\u2028b\u200bc"}, {"value": "c\nzoe: laplace: 22 of 22"}]
+)
+def test_what_a_student_says_stays_on_its_line(cases, monkeypatch, reply):
+    """The student's process may answer anything."""
+    monkeypatch.setattr(judge.Notebook, "_ask", lambda *_: reply | {"outputs": []})
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        notebook = judge.Notebook(plain.Line(ours), cases["gaussian_records"], judge.Limits(), time.monotonic() + 60)
+        told = [
+            notebook.run("x")["error"],
+            judge.run_test("assert renyi(0) == 1, f'got {renyi(0)}'", notebook, cases["gaussian_records"], {})["error"],
+            judge.run_test("float(renyi(0))", notebook, cases["gaussian_records"], {})["error"],
+        ]
+    assert any(each and "zoe: laplace" in each for each in told)
+    assert not [each for each in told if each and not each.isprintable()]
+
+
 @pytest.mark.slow
 def test_a_call_that_is_stopped_while_the_judge_is_asked_leaves_the_next_answer_in_its_place(cases, box, monkeypatch):
     monkeypatch.setattr(judge, "MANY_CALLS", 3)
