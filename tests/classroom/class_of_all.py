@@ -6,17 +6,23 @@ not matter who hands them in.
 
 import copy
 import json
+import os
 import zipfile
 from pathlib import Path
 
 import nbformat
-from nbformat.v4 import new_code_cell
+from nbformat.v4 import new_code_cell, new_output
 
 from notebooks.assignments import assignment, language
 from tests.classroom import hostile
 
 NAME = hostile.NAME
 FORMULA = "=1+1"  # a student's name
+IN_BYTES = {
+    "表 佐藤": "表 佐藤".encode("cp932"),
+    r"\udcff\udc80a": b"\xff\x80a",
+    r"\udcff\udc81a": b"\xff\x81a",
+}  # each as it is shown
 EACH = 9  # hostile notebooks of one student, or fewer, so that several are judged at a time
 
 
@@ -116,6 +122,23 @@ def without_metadata():
     return notebook
 
 
+def tried_again():
+    """Paste an earlier try after the right solution; the copy keeps the cell's metadata."""
+    notebook = reference()
+    right = cell(notebook, "gaussian-more")
+    notebook.cells.insert(
+        notebook.cells.index(right) + 1,
+        new_code_cell("def with_one_more(n, mu, v, x): return mu, v", metadata=right.metadata),
+    )
+    return notebook
+
+
+def with_large_outputs():
+    notebook = reference()
+    cell(notebook, "gaussian-more").outputs = [new_output("display_data", {"image/png": "A" * 25 * 2**20})]
+    return notebook
+
+
 def last_year():
     notebook = reference()
     notebook.metadata["compendium"]["variant"] = "2019"
@@ -170,6 +193,8 @@ NOTEBOOKS = {
     "helper": (changed("gaussian-more", "with_one_more = joined"), {"more", "cost"}, ""),
     "split": (split(), set(), ""),
     "bare": (without_metadata(), set(), ""),
+    "tried again": (tried_again(), {"more", "cost"}, "with_one_more is defined again after cell gaussian-more"),
+    "large outputs": (with_large_outputs(), set(), ""),
     "repeater": (last_year(), set(), "made for variant '2019', graded as 'default'"),
     "broken code": (
         changed("gaussian-more", "def with_one_more(:"),
@@ -196,6 +221,11 @@ def unlucky_ones(folder: Path) -> None:
     put(folder / "list", "[1, 2]")
     put(folder / "odd", '{"nbformat": 4, "cells": [3, {"source": 5}]}')
     put(folder / "essay", "%PDF-1.4", "essay.pdf")
+    for shown, name in IN_BYTES.items():
+        put(folder / os.fsdecode(name), text.replace("My answer", f"Mine, says {ascii(shown)}"))
+    with zipfile.ZipFile(folder / "MORI.ZIP", "w") as archive:
+        archive.writestr(f"{NAME}.ipynb", text.replace("My answer", "Mori's answer"))
+    (folder / "\x1b[2J").mkdir()
     for student in ("latin", "linked", "absent"):
         (folder / student).mkdir()
     (folder / "latin" / f"{NAME}.ipynb").write_bytes(b"\xff\xfe\x00")

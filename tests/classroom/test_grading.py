@@ -18,7 +18,7 @@ import pytest
 from notebooks.assignments import grade as command
 from notebooks.assignments.tables import read_table as table
 from tests.classroom import hostile
-from tests.classroom.class_of_all import NOTEBOOKS, cell, reference, with_own_cell
+from tests.classroom.class_of_all import IN_BYTES, NOTEBOOKS, cell, reference, with_own_cell
 from tests.classroom.conftest import fingerprint
 
 pytestmark = pytest.mark.slow
@@ -67,7 +67,7 @@ def test_everything_that_can_be_graded_is(graded, rows, what):
 @pytest.mark.parametrize(("student", "problem"), [
     ("cut off", "not a notebook"), ("void", "not a notebook"), ("list", "not a notebook"), ("latin", "not a notebook"),
     ("odd", "2 cells cannot be read"), ("essay", "no notebook, only essay/essay.pdf"), ("absent", "nothing handed in"),
-    ("linked", "a link, not a file"), ("bad", "the zip file cannot be read"),
+    ("linked", "a link, not a file"), (r"\x1b[2J", "nothing handed in"), ("bad", "the zip file cannot be read"),
 ])  # fmt: skip
 def test_what_cannot_be_graded_is_reported_by_name(graded, rows, student, problem):
     row = row_of(rows, student)
@@ -78,7 +78,7 @@ def test_what_cannot_be_graded_is_reported_by_name(graded, rows, student, proble
 
 
 def test_files_are_known_by_what_is_in_them(rows):
-    for student in ("renamed", "flat", "日本", "copycat"):
+    for student in ("renamed", "flat", "日本", "copycat", "MORI", *IN_BYTES):
         row = row_of(rows, student)
         assert (row["assignment"], row["points"]) == (NAME, f"{FULL:g}"), row
     assert rows["zipped", f"zipped.zip/folder/{NAME}.ipynb"]["points"] == f"{FULL:g}"
