@@ -365,6 +365,8 @@ def main() -> int:
     parser.add_argument("--notebook-seconds", type=float, default=Limits.notebook)
     parser.add_argument("--memory", type=int, default=Limits.memory, help="the memory limit of a notebook, in MiB")
     arguments = parser.parse_args()
+    for stream in (sys.stdout, sys.stderr):  # a folder of the class may be named in another encoding, too
+        stream.reconfigure(errors="backslashreplace")
     try:
         _run(arguments)
     except (ValueError, OSError) as refusal:
@@ -410,7 +412,9 @@ def _run(arguments) -> None:
         told += _given_up(records) + _not_known(records, arguments.variant) + _waiting(records)
         write(records, keys, target)
     print("".join(f"{line}\n" for line in told), end="")
-    print(f"{len(records)} graded in {time.monotonic() - began:.0f} s; the marks are in {target}/grades.csv")
+    print(
+        f"{len(records)} graded in {time.monotonic() - began:.0f} s; the marks are in {submissions.printable(str(target))}/grades.csv"
+    )
 
 
 def _filled_in(target: Path, copy: Path | None) -> dict:

@@ -1,6 +1,7 @@
 """The input of grading, before anything is run: the names and files of the class, and the instructor's marks and
 commands."""
 
+import io
 import itertools
 import json
 import os
@@ -252,6 +253,16 @@ def test_a_name_that_is_not_utf_8_is_read_and_shown_and_no_two_are_merged(tmp_pa
         told = command._summary(vars(each) | {"assignment": "", "questions": []})
         told.encode(), json.dumps(vars(each)), feedback.PAGE.format(title=each.student, body="", language="en").encode()
     assert len({feedback._safe(each.student) for each in found}) == len(found)
+
+
+def test_a_class_in_a_folder_with_such_a_name_is_graded(tmp_path, monkeypatch):
+    folder = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + SHIFT_JIS))
+    (folder / "absent").mkdir(parents=True)
+    monkeypatch.setattr(sys, "argv", ["grade", str(folder), "-o", os.fsdecode(os.fsencode(folder) + b"-graded")])
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(io.BytesIO(), encoding="ascii"))
+    assert command.main() == 0
+    sys.stdout.flush()
+    assert b"1 graded in" in sys.stdout.buffer.getvalue()
 
 
 def test_names_in_a_zip_file_from_windows_are_read(tmp_path):
