@@ -21,6 +21,7 @@ import json
 import os
 import shlex
 import shutil
+import site
 import subprocess
 import sys
 import tempfile
@@ -90,7 +91,11 @@ def _readable(folder: Path) -> list[tuple[str, str]]:
     """Return (source, place) of all readable paths; links of the system, such as /lib to usr/lib, as their targets."""
     prefixes = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.realpath(sys.executable))))
     ours = [os.path.join(prefix, part) for prefix in prefixes for part in (*PARTS, "pyvenv.cfg")]
-    there = {place: os.path.realpath(place) for place in (*SYSTEM, *ours) if os.path.exists(place)}
+    ours += site.getsitepackages()  # Debian's Python keeps some in /usr/local
+    there: dict[str, str] = {}
+    for place in (*SYSTEM, *ours):
+        if os.path.exists(place) and not any(Path(place).is_relative_to(known) for known in there):
+            there[place] = os.path.realpath(place)
     return [(source, place) for place, source in {**there, CLASS: os.path.realpath(folder)}.items()]
 
 

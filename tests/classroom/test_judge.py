@@ -155,6 +155,24 @@ def test_within_the_walls_there_is_nothing_of_ours(way, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("way", confinement.WAYS[:2])
+def test_within_the_walls_are_the_packages_of_this_python_wherever_they_are(way, tmp_path, monkeypatch):
+    """Debian's Python has packages in /usr/local, where nothing else is needed."""
+    if confinement.way() == "none" or not confinement._works(way):
+        pytest.skip(f"{way} does not work here")
+    packages = tmp_path / "local/lib/python3/dist-packages"
+    packages.mkdir(parents=True)
+    (packages / "there.py").touch()
+    monkeypatch.setattr(confinement.site, "getsitepackages", lambda: [str(packages)])
+    code = "import there, numpy, sys; print(numpy.__file__, there.__file__)"
+    asked = confinement.command(way, tmp_path, ["-c", code])
+    done = subprocess.run(
+        asked, env=confinement.environment(way, PYTHONPATH=str(packages)), capture_output=True, text=True
+    )
+    assert done.stdout.split()[1:] == [str(packages / "there.py")], done.stderr
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(confinement.way() == "none", reason="nothing confines a process here")
 def test_a_class_is_not_graded_where_a_student_could_read_solutions_or_neighbours(tmp_path, monkeypatch):
     system, folder = tmp_path / "usr/lib", tmp_path / "elsewhere"
