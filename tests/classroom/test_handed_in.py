@@ -219,9 +219,18 @@ def test_two_persons_of_one_name_are_two(tmp_path, known):
     )
 
 
-def test_whoever_handed_in_nothing_has_a_row(tmp_path):
-    ann, bob, zoe = collected(handed_in(tmp_path, "bob/x.ipynb"), ["ann", "bob", "zoe"])
+def test_whoever_handed_in_nothing_has_a_row(tmp_path, monkeypatch, capsys):
+    ann, bob, zoe = collected(handed_in(tmp_path / "one", "bob/x.ipynb"), ["ann", "bob", "zoe"])
     assert (ann.student, ann.problems) == ("ann", ["nothing handed in"]) and zoe.student == "zoe" and bob.cells
+    (tmp_path / "class/bob").mkdir(parents=True)
+    (tmp_path / "names.txt").write_text("ann\nbob\n")
+    given = ["grade", tmp_path / "class", "-o", tmp_path / "out", "--roster", tmp_path / "names.txt"]
+    monkeypatch.setattr(sys, "argv", list(map(str, given)))
+    assert command.main() == 0
+    assert [row["student"] for row in table(tmp_path / "out/grades.csv")] == ["ann", "bob"]
+    assert [row["student"] for row in table(tmp_path / "out/platform.csv")] == ["ann", "bob"]
+    (tmp_path / "names.txt").write_text("ann\nann\n")
+    assert command.main() == 2 and "ROSTER must hold one name per line, each listed once" in capsys.readouterr().err
 
 
 SHIFT_JIS = "表 佐藤".encode("cp932")  # the second byte of the first letter is a backslash
