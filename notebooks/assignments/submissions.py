@@ -116,8 +116,7 @@ class _Names:
         for encoding in ("utf-8", "cp932"):
             with contextlib.suppress(UnicodeError):
                 text = name.decode(encoding)
-                # Some letters have two codes in Shift-JIS; then only one of the codes is read.
-                plain = text.isprintable() and "\\" not in text and text.encode(encoding) == name
+                plain = text.isprintable() and "\\" not in text
                 if plain and self.meant.setdefault(text, name) == name:
                     return text
         letters = name.decode("utf-8", "surrogateescape")

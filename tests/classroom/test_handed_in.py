@@ -238,16 +238,9 @@ SHIFT_JIS = "表 佐藤".encode("cp932")  # the second byte of the first letter 
 
 def test_a_name_that_is_not_utf_8_is_read_and_shown_and_no_two_are_merged(tmp_path):
     """Such names come from Windows; a name may also hold letters that command a terminal."""
-    names = [
-        SHIFT_JIS,
-        "田中".encode("cp932"),
-        b"\xff\x80a",
-        b"\xff\x81a",
-        "表".encode(),
-        "表".encode("cp932"),
-        b"\x1b[2J",
-        b"\\x1b[2J",
-    ]
+    names = [SHIFT_JIS, "田中".encode("cp932"), b"\xff\x80a", b"\xff\x81a", b"\x1b[2J", b"\\x1b[2J"]
+    names += [letter.encode(code) for letter in ("表", "ｱ") for code in ("cp932", "utf-8")]
+    names += [b"\xee\xf9", b"\x81\xca"]  # two codes of one sign
     try:
         handed_in(tmp_path, *(name + b"/x.ipynb" for name in names))
     except OSError:
@@ -255,7 +248,11 @@ def test_a_name_that_is_not_utf_8_is_read_and_shown_and_no_two_are_merged(tmp_pa
     os.mkdir(os.fsencode(tmp_path) + b"/\x83\xff")
     found = collected(tmp_path)
     students = {each.student for each in found}
-    assert len(students) == len(found) == len(names) + 1 and {"表 佐藤", "田中", "表"} <= students
+    assert len(students) == len(found) == len(names) + 1 and {"表 佐藤", "田中"} <= students
+    for letter in ("表", "ｱ"):
+        [own] = [each for each in found if each.student == letter]
+        answer = f"Answer {names.index(letter.encode())}"
+        assert answer in [cell["source"] for cell in own.cells], "a name in UTF-8 is what it is"
     assert [each.problems for each in found if not each.cells] == [["nothing handed in"]]
     for each in found:
         assert each.student.isprintable() and each.file.isprintable()
