@@ -9,9 +9,11 @@ There are three ways, and the first that works is used; each is tried by running
 
 In the first two ways, the program has no network and sees only its own processes; when the first of these ends, all of
 them end. The program can read the system's programs and libraries, this Python with its packages, and one folder. It
-can write to a small folder in memory. Before anything is graded, `check` looks from inside whether the repository, an
-installed copy of it, or something of the class can be read there. If root starts the program, it runs as nobody, or as one of the users numbered below. Otherwise
-the limit on the number of processes would not hold, or would apply to all programs that run at the same time together.
+can write to a small folder in memory. Before a class is graded, `check` looks from inside whether the repository, an
+installed copy of it, or a file of the class can be read there.
+
+If root starts the program, it runs as nobody, or as one of the users numbered below. Otherwise the limit on the number
+of processes would not hold, or would apply to all programs that run at the same time together.
 """
 
 from __future__ import annotations
@@ -101,12 +103,8 @@ def _readable(folder: Path) -> list[tuple[str, str]]:
 
 # ---- what may not be seen from inside
 
-COPIES = (
-    "dp_compendium/mechanisms",
-    "lib/mechanisms",
-    "book/ledger",
-    "notebooks/assignments",
-)  # folders of the compendium
+# Folders of the compendium, as they are where it is installed.
+COPIES = ("dp_compendium/mechanisms", "lib/mechanisms", "book/ledger", "notebooks/assignments")
 LOOK = """
 import json, os, sys
 asked = json.load(sys.stdin)
@@ -127,10 +125,14 @@ def check(hidden: Iterable[Path]) -> None:
         # The folder of the environment may be in the repository: its own parts are permitted.
         ours = [path for path in ROOT.iterdir() if not Path(sys.prefix).is_relative_to(path)]
         paths |= {path: str(ROOT) for top in ours for path in _places(top, place_of)}
-        done = subprocess.run(
-            command(way(), Path(folder), ["-c", LOOK]), input=json.dumps({"paths": list(paths), "copies": COPIES}),
-            capture_output=True, text=True, timeout=60, env=environment(way()),
-        )  # fmt: skip
+        asked = command(way(), Path(folder), ["-c", LOOK])
+        try:
+            done = subprocess.run(
+                asked, input=json.dumps({"paths": list(paths), "copies": COPIES}), capture_output=True, text=True,
+                timeout=120, env=environment(way()),
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as late:
+            raise ValueError(f"students' code cannot be run here: no answer within {late.timeout:g} s") from None
     if done.returncode:
         raise ValueError(f"students' code cannot be run here: {done.stderr.strip()[-300:]}")
     for path in json.loads(done.stdout):

@@ -107,8 +107,8 @@ class _Names:
     def __call__(self, name: bytes) -> str:
         """Return `name`, with its folders, as text that can be printed.
 
-        A name in UTF-8 is read as that, else one in Shift-JIS. If another name reads the same, or if letters do not
-        print, these letters or bytes are shown as \\x1b and the like, and a backslash as two.
+        A name is read as UTF-8 or, if that is not possible, as Shift-JIS. If another name already reads the same, or if
+        a letter does not print, bytes and letters are shown as \\x1b and the like, and a backslash as two.
         """
         return "/".join(self._one(part) for part in name.split(b"/"))
 
