@@ -1,7 +1,7 @@
 """Formulas in TeX as MathML, which browsers show without a script and screen readers can read aloud.
 
-Authors who reply to a verdict and students who hand in answers write formulas, too. So a formula can contain no link and
-no address, be no target of a link, and move nothing by ten letters or more. Its definitions end with it.
+Authors who reply to a verdict and students who hand in answers also write formulas. So a formula may not contain a link,
+a label or a length of 10 em or more, and its size is limited. A definition in a formula does not apply to later ones.
 """
 
 import re

@@ -1,8 +1,8 @@
 """Pages: feedback for each submission, and all free-text answers beside their rubric. Pages load nothing from outside.
 
 Students' texts become HTML in `parts`, once, when the submission is judged. Markdown and HTML can be made to take very
-long, so this happens under a time limit, with plain text as fallback. What a browser would take long to show is plain
-text as well. A page runs no script, and each text stays within its place on the page.
+long, so this happens under a time limit, with plain text as fallback. Plain text also replaces a page that a browser would
+take long to show. A page runs no script, and each text stays within its place on the page.
 """
 
 from __future__ import annotations

@@ -242,7 +242,7 @@ def _meant(student: str, known: Collection[str]) -> str:
 
 
 def _folded(name: str) -> str:
-    """Return a name without differences that file systems make: macOS writes an accent as a letter of its own."""
+    """Return a name without differences that file systems make: macOS writes an accent as a separate letter."""
     return unicodedata.normalize("NFKC", name).casefold()
 
 
