@@ -226,6 +226,7 @@ mine schema: override export SCHEMA := $(value SCHEMA)
 mine schema: override export CODEBOOK := $(value CODEBOOK)
 mine schema: override export OUTPUT := $(value OUTPUT)
 mine schema: override export TABLE := $(value TABLE)
+mine schema: override export ACCOUNT := $(value ACCOUNT)
 
 schema: $(READY) ## propose a schema from a codebook, never from data (CODEBOOK=codebook.csv OUTPUT=schema.yml)
 	@test -n "$$CODEBOOK" || { echo "Say which codebook: make schema CODEBOOK=codebook.csv" >&2; exit 2; }
@@ -234,7 +235,7 @@ schema: $(READY) ## propose a schema from a codebook, never from data (CODEBOOK=
 mine: $(READY) ## release a private synthetic version of a table, with a report (DATA=people.csv SCHEMA=schema.yml EPSILON=1)
 	@test -n "$$DATA" && test -n "$$SCHEMA" || { echo "Say what to release: make mine DATA=people.csv SCHEMA=schema.yml" >&2; exit 2; }
 	@$(PY) -m notebooks.tools.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
-	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)"
+	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)" --account="$$ACCOUNT"
 
 ##@ Classroom
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import mmap
 import signal
+from fractions import Fraction
 from pathlib import Path
 
 NEEDED = 2 << 30  # bytes of addresses that a release takes, most of them for its libraries' threads and pools
@@ -23,10 +24,24 @@ def _interrupt(number, frame):
     raise KeyboardInterrupt
 
 
-def interrupted(output: Path) -> str:
-    """Return what an interrupted release to the folder `output`, which was new or empty, has to tell."""
-    complete = output.is_dir() and any(output.iterdir())
-    return f"interrupted; {f'the release in {output} is complete' if complete else 'nothing was released'}"
+def spent(account: str | None) -> Fraction:
+    """Return the rho that the file `account` counts as spent, 0 without an account."""
+    if not account or not Path(account).exists():
+        return Fraction(0)
+    from ..release.account import Account
+
+    return Account(account).balance().spent
+
+
+def interrupted(output: Path, account: str | None = None, before: Fraction = Fraction(0)) -> str:
+    """Return what an interrupted release to the folder `output`, which was new or empty, has to tell.
+
+    account : the file of the account of this release, if it has one; before : what was `spent` when it started
+    """
+    if output.is_dir() and any(output.iterdir()):
+        return f"interrupted; the release in {output} is complete"
+    charged = f", but its cost is spent in {account}" if spent(account) > before else ""
+    return f"interrupted; nothing was released{charged}"
 
 
 def check_memory(size: int = NEEDED) -> None:

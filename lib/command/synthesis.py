@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import shutil
+import warnings
 from pathlib import Path
 
 import click
@@ -13,7 +14,7 @@ from ..numerics.extras import extra
 from ..release import files
 from .answers import answer, as_json
 from .costs import WHICH, Whole, option
-from .ending import check_memory, interrupted
+from .ending import check_memory, interrupted, spent
 
 
 @click.command(
@@ -46,7 +47,12 @@ from .ending import check_memory, interrupted
     default=0,
     kind=Whole(0, 10**9),
 )
-@option("within", "Where a number is placed in its bin.", default="uniform", kind=click.Choice(("uniform", "middle")))
+@option(
+    "within",
+    "Where a number is placed in its bin.",
+    default="interpolated",
+    kind=click.Choice(("interpolated", "uniform", "middle")),
+)
 @click.option("--table", default="", help="The name of the table, if DATA is a database.")
 @option("output", "The folder for the release, new or empty.", default="released", kind=click.Path(path_type=Path))
 @click.option(
@@ -68,12 +74,13 @@ def synthesize(output, epsilon, delta, neighbours, as_json, **given):
     exceed the total is refused before any record is counted. A release that continues an earlier one uses the measurements
     of both.
     """
+    before = spent(given["account"])
     try:
-        records, doubts, spent = _release(output, epsilon, delta, neighbours, **given)
+        records, doubts, total = _release(output, epsilon, delta, neighbours, **given)
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(interrupted(output)) from None
+        raise KeyboardInterrupt(interrupted(output, given["account"], before)) from None
     held = ", ".join(sorted(each.name for each in output.iterdir()))
-    promised = {"epsilon": spent, "delta": delta, "neighbours": neighbours}
+    promised = {"epsilon": total, "delta": delta, "neighbours": neighbours}
     answer({"output": str(output), "files": held, "records": records} | promised, as_json)
     if doubts:
         click.echo(doubts, err=True)
@@ -95,7 +102,10 @@ def _release(
     files.check_new(output)
     sources.check(data, public := schemas.read(schema), table)
     made = Synthesizer(public, epsilon, delta, workload=workload, neighbours=neighbours, records=records, within=within)
-    with files.new_folder(output) as folder:
+    if said := schemas.wide(public):
+        click.echo(said, err=True)
+    with files.new_folder(output) as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore", schemas.WideBins)
         made.fit(data, table, account=account, earlier=earlier and Synthesizer.load(earlier))
         made.write(folder, spreadsheet=spreadsheet)
         shutil.copyfile(schema, folder / "schema.yml")
@@ -113,9 +123,11 @@ def _release(
 def query(model, question, level, as_json):
     """Answer a question about the records of a release.
 
-    MODEL is the model.npz of the release. QUESTION is `count`, `proportion(CONDITION)` or `mean(ATTRIBUTE)`, and may
-    end with `where CONDITION`. The answer is an estimate, and an interval for the true value. It uses only the release,
-    so it costs no privacy.
+    MODEL is the model.npz of the release. QUESTION is `count`, `proportion(CONDITION)`, `mean(ATTRIBUTE)`, `sd(ATTRIBUTE)`,
+    `median(ATTRIBUTE)`, `quantile(ATTRIBUTE, 0.9)` or `correlation(ATTRIBUTE, ATTRIBUTE)`, and may end with
+    `where CONDITION`. Two questions with ` - ` or ` / ` between them ask for a difference or a ratio. The answer is an
+    estimate, an interval for the true value (low, high) wherever numbers are in their bins, and one for noise alone
+    (noise_low, noise_high). It uses only the release, so it costs no privacy.
     """
     from ..release import Synthesizer
 

@@ -24,6 +24,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics import checks
+
 Attribute = Any  # that of `schema`, which imports this module
 Truth = tuple[NDArray[np.bool_], NDArray[np.bool_]]  # where a condition surely holds, and where it possibly holds
 View = Callable[[Attribute], tuple[Any, Any, Any]]  # an attribute's codes, smallest and largest values
@@ -177,7 +179,7 @@ class Parser:
 
     def refuse(self, place: int, said: str) -> NoReturn:
         here = next((text for _, text, at in self.tokens if at == place), self.text[place:].strip())
-        form = "a count, a proportion or a mean" if self.what == "question" else "a condition on attributes"
+        form = "a count or a statistic" if self.what == "question" else "a condition on attributes"
         raise ValueError(f"{self.what} must be {form}: {said}, got {here[:60]!r}")
 
     def word(self, *words: str) -> str:
@@ -229,6 +231,16 @@ class Parser:
             self.refuse(place, f"an attribute must be one of {', '.join(self.attributes)}")
         self.tokens.pop(0)
         return self.attributes[name]
+
+    def number(self, permitted: str) -> float:
+        """Read a number in the range `permitted`, in the form of `checks.number`."""
+        _, text, place = self.tokens[0]
+        try:
+            found = checks.number("the proportion", text, permitted)
+        except ValueError as error:
+            self.refuse(place, str(error).partition(", got")[0])
+        self.tokens.pop(0)
+        return found
 
     def _comparison(self) -> Condition:
         left = self.attribute()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 
 _PLAIN = re.compile(r"[^\W_]+(?:[ ._/-][^\W_]+|(?: × )[^\W_]+)*")
@@ -33,6 +34,16 @@ def in_markdown(text: str) -> str:
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
     pad = " " * (text.startswith("`") or text.endswith("`"))
     return f"{fence}{pad}{printable(text)}{pad}{fence}"
+
+
+def in_html(text: str) -> str:
+    """Return `text` for an element or an attribute in quotes of a page in HTML.
+
+    >>> from lib.release.escapes import in_html
+    >>> print(in_html("a<b>"), in_html("x & 'y'"))
+    a&lt;b&gt; x &amp; &#x27;y&#x27;
+    """
+    return html.escape(printable(text))
 
 
 def no_formula(text: str) -> str:

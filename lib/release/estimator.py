@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -36,7 +37,8 @@ class Synthesizer:
         or 1 if there is one attribute
     neighbours : "unbounded" if a record is added or removed, "bounded" if one is replaced and their number is public
     records : [0, inf), the number of records that `write` writes; 0 means the number in the table, noisy unless it is public
-    within : "uniform" draws a number in its bin, "middle" takes the middle
+    within : where numbers are in their bins. "interpolated" draws them so that the density follows the neighbouring counts and
+        correlations are kept (`interpolation`), "uniform" draws them evenly, and "middle" takes the middle
     seed : None, for a release, means the operating system's randomness. With an integer the results can be repeated, and
         must not be released
 
@@ -60,7 +62,7 @@ class Synthesizer:
     _kind: Any = "pandas"  # of table that `sample` returns
 
     def __init__(self, schema: Schema | str | Path | Mapping | Domain, epsilon: float = 1.0, delta: float = 1e-9, *,
-                 workload: int | None = None, neighbours: str = "unbounded", records: int = 0, within: str = "uniform",
+                 workload: int | None = None, neighbours: str = "unbounded", records: int = 0, within: str = "interpolated",
                  seed: int | None = None) -> None:  # fmt: skip
         self.schema, self.epsilon, self.delta, self.workload = schema, epsilon, delta, workload
         self.neighbours, self.records, self.within, self.seed = neighbours, records, within, seed
@@ -76,6 +78,7 @@ class Synthesizer:
         earlier : a fitted or loaded synthesizer for the same records and schema, to be continued. The model then follows the
             measurements of both, and `statement` gives the epsilon of both together
 
+        Warns (`schema.WideBins`), before a record is counted, of bins so wide that a mean over them says little.
         Raises ``ValueError`` for parameters outside their ranges and for a release that the account refuses, before a record
         is counted, and for data that cannot be read.
         """
@@ -89,6 +92,8 @@ class Synthesizer:
         if not isinstance(data, (str, Path)):
             data = sources.frame(data)
             kind = data.implementation
+        if said := schemas.wide(public):
+            warnings.warn(said, schemas.WideBins, stacklevel=2)
         if account is not None:
             sources.check(data, public, table or "")
         settle = self._reserved(account, public, before)
@@ -98,15 +103,13 @@ class Synthesizer:
             settle(state="withdrawn")
             raise
         result = synthesizer.run(counted, self.epsilon, self.delta, size=self._size(public), neighbours=self.neighbours,
-                                 records=self.records, seed=self.seed, earlier=before)  # fmt: skip
+                                 records=self.records, seed=self.seed, earlier=before, targets=public.targets)  # fmt: skip
         settle(accounts.fingerprint(result.measurements))
         if public.never:
             model = restrictions.without(result.model, public.impossible, result.measurements)
             result = replace(result, model=model, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()))
         self.schema_, self.result_, self._kind = public, result, kind
-        self.release_ = synthesizer.Release(
-            result.model, result.measurements, result.noise, result.total, result.rho, public, self._settings()
-        )
+        self.release_ = synthesizer.Release.of(result, public, self._settings())
         return self
 
     def _reserved(self, account, public, before) -> Callable[..., None]:
@@ -143,12 +146,13 @@ class Synthesizer:
 
         Raises ``ValueError`` for an `n` out of range and a condition that the model or its bins cannot fulfil.
         """
-        public, model, beside = self._fitted("sample").schema_, self.release_.model, []
+        public, model, beside = self._fitted("sample").schema_, self.release_.model, list[Condition]()
         if where:
             condition = conditions.parse(where, public.attributes)
             model, beside = restrictions.given(model, condition), [Condition("not", (condition,))]
         rng = self._rng()
-        made = synthesizer.decoded(model.synthesize(n, rng=rng), public, self.within, rng=rng, never=beside)
+        codes = model.synthesize(n, rng=rng)
+        made = synthesizer.decoded(codes, public, self.within, rng=rng, never=beside, release=self.release_)
         return nw.from_arrow(made, backend=self._kind).to_native()
 
     def query(self, question: str, level: float = 0.95) -> Answer:

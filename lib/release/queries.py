@@ -1,37 +1,53 @@
-"""Questions to a release, in text, with an estimate and an interval.
+"""Questions to a release, in text, with an estimate and intervals.
 
     count where carrier = 'AS'
     proportion(cancelled = yes) where month <= 3
     mean(dep_delay) where carrier = 'AS'
+    sd(dep_delay)
+    median(dep_delay), quantile(dep_delay, 0.9)
+    correlation(dep_delay, arr_delay)
+    mean(dep_delay) where carrier = 'AS' - mean(dep_delay) where carrier = 'AA'
+    sd(dep_delay) / mean(dep_delay)
 
-A count is a number of records, `proportion` a part of them, and `mean` the mean of a number over the records in which it is
-not missing. Conditions are those of `conditions`. The answers use only what was released, so they cost no privacy.
+A count is a number of records, and `proportion` a part of them. The other statistics are those of a number, over the records that do
+not lack it. `sd` is the standard deviation, with the number of records as the divisor. `quantile` is the smallest value that at least
+this proportion of the values do not exceed. One question may be subtracted from another or divided by it.
+Conditions are those of `conditions`. The answers use only what was released, so they cost no privacy.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ..numerics import checks
 from ..tables.adaptive_iterative import Result
-from . import uncertainty
+from . import interpolation, moments, uncertainty
 from .conditions import Condition, Parser
 from .schema import NUMBERS, Schema
 
 MOST_CELLS = 1_000_000  # of the table over a question's attributes
-KINDS = ("count", "proportion", "mean")
+KINDS = ("count", "proportion", "mean", "sd", "median", "quantile", "correlation")
+_STEPS = 8  # of a bin, for a quantile
+_DRAWS, _FEW = 50_000, 20  # of pairs of values, and in a cell so that their moments are used
+_NONE = 1e-9  # records
 
 
 @dataclass(frozen=True)
 class Answer:
     """The answer to a question.
 
-    estimate : by the model, or the nearer end of the interval; NaN if the model expects no records
-    low, high : ends of the interval, which the true value misses with probability at most 1 - level
+    estimate : by the model, with numbers in their bins as in `interpolation`. If it is not in the interval, the estimate is the
+        nearer end. It is NaN if the model expects no records
+    low, high : ends of the interval. The true value misses it with probability at most 1 - level, wherever the numbers are in
+        their bins
     level : (0, 1); measured : how many measurements contain all attributes of the question. Without one the interval is wide
+    noise_low, noise_high : ends of the interval if the numbers are in their bins as in `interpolation`, so that it contains
+        noise only. For counts and proportions they equal `low` and `high`
     """
 
     estimate: float
@@ -39,6 +55,8 @@ class Answer:
     high: float
     level: float
     measured: int
+    noise_low: float
+    noise_high: float
 
 
 def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> Answer:
@@ -47,8 +65,8 @@ def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> A
     result : `Result` of `aim`, or a `Release`; schema : its `Schema`; question : as in the module's docstring
     level : (0, 0.999999999999], the probability of each interval, for a question asked before the release was seen
 
-    An interval contains both the noise and the width of bins. A number beyond its range counts as the nearest end.
-    Raises ``ValueError`` for any other question, and for one that the schema's bins cannot answer.
+    A number beyond its range counts as the nearest end. Both parts of a difference or a ratio get half of the error
+    probability. Raises ``ValueError`` for any other question, and for one that the schema's bins cannot answer.
 
     >>> import numpy as np
     >>> from lib.release.queries import ask
@@ -62,40 +80,222 @@ def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> A
     True
     """
     parser = Parser(question, schema.attributes, "question")
+    first = _asked(parser)
+    mark = parser.word("-", "/")
+    asked = [first, _asked(parser)] if mark else [first]
+    parser.end()
+    level = checks.number("level", level, uncertainty.LEVELS)
+    parts = [_Cells(result, each).answer((1 - level) / len(asked)) for each in asked]
+    measured = min(part[-1] for part in parts)
+    estimate, ends, noise = _joined(mark, *parts) if mark else parts[0][:-1]
+    (low, high), (noise_low, noise_high) = ends, noise
+    return Answer(float(np.clip(estimate, low, high)), low, high, level, measured, noise_low, noise_high)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    kind: str
+    numbers: tuple[Any, ...]  # attributes
+    of: Condition | None  # of a proportion
+    share: float  # of a quantile
+    where: Condition | None
+
+
+def _asked(parser) -> _Asked:
     kind = parser.need(*KINDS)
-    numeric, conditions = None, []
+    numbers, of, share = [], None, 0.5
     if kind != "count":
         parser.need("(")
-        if kind == "mean":
-            numeric = parser.attribute()
-            if numeric.kind not in NUMBERS:
-                parser.refuse(0, f"{numeric.name} must have a range of numbers")
+        if kind == "proportion":
+            of = parser.condition()
         else:
-            conditions.append(parser.condition())
+            numbers.append(_number(parser))
+        if kind in ("quantile", "correlation"):
+            parser.need(",")
+        if kind == "quantile":
+            share = parser.number("(0, 1)")
+        if kind == "correlation":
+            numbers.append(_number(parser))
+            if numbers[0] is numbers[1]:
+                parser.refuse(0, "two different attributes are needed")
         parser.need(")")
     where = parser.condition() if parser.word("where") else None
-    parser.end()
-    named = [each for c in [*conditions, where] if c for each in c.attributes]
-    attributes = list(dict.fromkeys([*named, *([numeric] if numeric else [])]))
-    names = [each.name for each in attributes]
-    if math.prod(len(each.labels) for each in attributes) > MOST_CELLS:
-        raise ValueError(f"question must concern at most {MOST_CELLS:,} combinations of values, got {', '.join(names)}")
-    level = checks.number("level", level, uncertainty.LEVELS)
-    shape = result.model.domain.shape(names)
-    of = np.ones(shape, bool) if where is None else where.decided(attributes, "question")
-    model, measured = result.model.marginal(names), [m for m in result.measurements if set(names) <= set(m.attributes)]
-    if kind == "count":
-        estimate, ends = float(model[of].sum()), _count_ends(result, names, of, level)
-    else:
-        low, high, of = _values(numeric, conditions, attributes, shape, of)
-        if not of.any():
+    return _Asked("quantile" if kind == "median" else kind, tuple(numbers), of, share, where)
+
+
+def _number(parser) -> Any:
+    numeric = parser.attribute()
+    if numeric.kind not in NUMBERS:
+        parser.refuse(0, f"{numeric.name} must have a range of numbers")
+    return numeric
+
+
+def _joined(mark, one, other) -> tuple[float, tuple[float, float], tuple[float, float]]:
+    """Return estimate and intervals of a difference or a ratio of two answers."""
+
+    def ends(a, b):
+        if mark == "-":
+            return a[0] - b[1], a[1] - b[0]
+        if b[0] <= 0 <= b[1]:
+            return -math.inf, math.inf
+        found = [x / y for x in a for y in b]
+        return min(found), max(found)
+
+    (first, *some, _), (second, *others, _) = one, other
+    estimate = first - second if mark == "-" else first / second if second else math.nan
+    exact, noise = (ends(a, b) for a, b in zip(some, others))
+    return estimate, exact, noise
+
+
+class _Cells:
+    """The cells of the domain over a question's attributes, and what a release says about them."""
+
+    def __init__(self, result: Result, asked: _Asked) -> None:
+        named = [each for c in (asked.of, asked.where) if c for each in c.attributes]
+        self.attributes = list(dict.fromkeys([*named, *asked.numbers]))
+        self.names = tuple(each.name for each in self.attributes)
+        if math.prod(len(each.labels) for each in self.attributes) > MOST_CELLS:
+            raise ValueError(
+                f"question must concern at most {MOST_CELLS:,} combinations of values, got {', '.join(self.names)}"
+            )
+        self.result, self.asked, self.shape = result, asked, result.model.domain.shape(self.names)
+        self.of = np.ones(self.shape, bool)
+        if asked.where is not None:
+            self.of &= asked.where.decided(self.attributes, "question")
+        for each in asked.numbers:
+            place = [-1 if one is each else 1 for one in self.attributes]
+            self.of &= ~np.isnan(np.reshape(each.ends[0], place))
+        if asked.kind != "count" and not self.of.any():
             raise ValueError(
                 "question must concern values that the schema permits, got a condition that excludes them all"
             )
-        ends = uncertainty.ratio_interval(result, names, low, high, of, level)
-        records = float(model[of].sum())
-        estimate = float((model * (low + high) / 2)[of].sum()) / records if records > 1e-9 else math.nan
-    return Answer(float(np.clip(estimate, *ends)), *ends, level, len(measured))
+        self.model = np.maximum(result.model.marginal(self.names), 0.0)
+        self.expected = self.model[self.of]  # counts
+
+    def known(self, error: float) -> list:
+        return [(y[self.of], reach) for y, reach in uncertainty.known(self.result, self.names, error)]
+
+    def answer(self, error: float) -> tuple[float, tuple[float, float], tuple[float, float], int]:
+        """Return estimate, interval, interval for noise alone, and the number of measurements."""
+        measured = len([m for m in self.result.measurements if set(self.names) <= set(m.attributes)])
+        kind, records = self.asked.kind, float(self.expected.sum())
+        if kind == "count":
+            ends = _count_ends(self.result, self.names, self.of, 1 - error)
+            return records, ends, ends, measured
+        if kind == "proportion":
+            holds: Any = self.asked.of.decided(self.attributes, "question").astype(float)[self.of]  # type: ignore[union-attr]
+            estimate, exact = float(holds @ self.expected), uncertainty.mean_ends(self.known(error), holds, holds)
+            return (estimate / records if records > _NONE else math.nan), exact, exact, measured
+        by = {"mean": self._mean, "sd": self._deviation, "quantile": self._quantile, "correlation": self._correlation}
+        estimate, exact, smooth = by[kind](error)
+        return (estimate if records > _NONE else math.nan), exact, smooth, measured
+
+    def _mean(self, error) -> tuple:
+        values = self._interpolated()
+        ends = [moments.mean(self.known, each, error) for each in (self._bins(), values)]
+        return _weighted(values.low, self.expected), *ends
+
+    def _deviation(self, error) -> tuple:
+        values = self._interpolated()
+        ends = [moments.deviation(self.known, each, error) for each in (self._bins(), values)]
+        middle = _weighted(values.low, self.expected)
+        return math.sqrt(_weighted(values.squares(middle)[0], self.expected)), *ends
+
+    def _quantile(self, error) -> tuple:
+        (attribute,), (tilt,), share = self.asked.numbers, self._tilts, self.asked.share
+        found = []
+        for count in (0, _STEPS):
+            ends, below = interpolation.steps(attribute, tilt, count)
+            missing = np.zeros((len(below), len(attribute.labels) - attribute.declared))
+            weights = self._over(attribute, np.hstack([below, missing]))
+            found.append(moments.quantile(self.known, ends, weights, share, error))
+        first = int(np.searchsorted(weights[1:] @ self.expected, share * self.expected.sum() - 1e-9))
+        low, high = ends[min(first, len(ends) - 1)]
+        return (low + high) / 2, *found
+
+    def _correlation(self, error) -> tuple:
+        known = self.known
+        bins = self._bins(0), self._bins(1)
+        one, other, together = self._drawn()
+        ends = [
+            moments.correlation(known, *bins, np.zeros(len(together)), error),
+            moments.correlation(known, one, other, together, error),
+        ]
+        x, y = (each.low - _weighted(each.low, self.expected) for each in (one, other))
+        spreads = [_weighted(x**2 + one.spread, self.expected), _weighted(y**2 + other.spread, self.expected)]
+        scale = math.sqrt(math.prod(spreads))
+        return (_weighted(x * y + together, self.expected) / scale if scale else 0.0), *ends
+
+    # ---- values in the cells
+
+    def _over(self, attribute, values) -> np.ndarray:
+        """Return `values`, an array whose last axis has an entry for each code of `attribute`, for each cell asked for."""
+        place = [1] * len(self.shape)
+        place[self.attributes.index(attribute)] = len(attribute.labels)
+        wide = np.reshape(values, (*values.shape[:-1], *place))
+        return np.broadcast_to(wide, (*values.shape[:-1], *self.shape))[..., self.of]
+
+    def _bins(self, place: int = 0) -> moments.Values:
+        attribute = self.asked.numbers[place]
+        low, high = (self._over(attribute, each) for each in attribute.ends)
+        return moments.Values(low, high, np.zeros(low.shape))
+
+    @functools.cached_property
+    def _tilts(self) -> list[np.ndarray]:
+        found, where = [], self.asked.where
+        for each in self.asked.numbers:  # the neighbours of a bin, unless the condition leaves them out
+            of = np.ones(self.shape, bool) if where and each in where.attributes else self.of
+            others = tuple(i for i, one in enumerate(self.attributes) if one is not each)
+            noise = uncertainty.expected_error(self.result, (each.name,))
+            counts = np.where(of, self.model, 0.0).sum(axis=others)
+            found.append(interpolation.tilts(each, counts, noise if noise > 1 else 1.0))
+        return found
+
+    def _interpolated(self) -> moments.Values:
+        (attribute,), (tilt,) = self.asked.numbers, self._tilts
+        missing = [0.0] * (len(attribute.labels) - attribute.declared)
+        mean, spread = (
+            self._over(attribute, np.append(each, missing)) for each in interpolation.moments(attribute, tilt)
+        )
+        return moments.Values(mean, mean, spread)
+
+    def _drawn(self) -> tuple[moments.Values, moments.Values, np.ndarray]:
+        """Return the values of two numbers in each cell, and their covariance there, from draws by `interpolation.Copula`."""
+        pair = [self.attributes.index(each) for each in self.asked.numbers]
+        table = np.where(self.of, self.model, 0.0)
+        rng, shares = np.random.default_rng(0), self.expected / self.expected.sum()
+        drawn = rng.choice(len(shares), _DRAWS, p=shares)
+        codes = np.argwhere(self.of)[drawn]
+
+        def marginal(names):
+            wanted = [self.names.index(name) for name in names]
+            summed = table.sum(axis=tuple(i for i in range(table.ndim) if i not in wanted))
+            return np.transpose(summed, np.argsort(np.argsort(wanted)))
+
+        copula = interpolation.Copula(marginal, self.asked.numbers)
+        named = {each.name: codes[:, place] for each, place in zip(self.asked.numbers, pair)}
+        positions = copula.positions(named, rng)
+        x, y = (
+            interpolation.placed(each, named[each.name], positions.get(each.name, rng.random(_DRAWS)), tilt)
+            for each, tilt in zip(self.asked.numbers, self._tilts)
+        )
+        counts, means, spreads = np.bincount(drawn, minlength=len(shares)), [], []
+        for values, each, tilt in zip((x, y), self.asked.numbers, self._tilts):
+            middle, spread = (
+                np.append(m, [0.0] * (len(each.labels) - each.declared)) for m in interpolation.moments(each, tilt)
+            )
+            many, n = counts >= _FEW, np.maximum(counts, 1)
+            mean = np.where(many, np.bincount(drawn, values, len(shares)) / n, self._over(each, middle))
+            off = values - mean[drawn]
+            means.append((mean, off))
+            spreads.append(np.where(many, np.bincount(drawn, off**2, len(shares)) / n, self._over(each, spread)))
+        (one, x_off), (other, y_off) = means
+        together = np.where(many, np.bincount(drawn, x_off * y_off, len(shares)) / n, 0.0)
+        return moments.Values(one, one, spreads[0]), moments.Values(other, other, spreads[1]), together
+
+
+def _weighted(values, counts) -> float:
+    return float(values @ counts) / max(float(counts.sum()), _NONE)
 
 
 def _count_ends(result, names, of, level) -> tuple[float, float]:
@@ -105,14 +305,3 @@ def _count_ends(result, names, of, level) -> tuple[float, float]:
     low, high = uncertainty.sum_interval(result, names, of.astype(float), level)
     most = math.inf if result.total is None else result.total
     return max(math.ceil(low - 1e-9), 0), min(math.floor(high + 1e-9), most) if high < math.inf else most
-
-
-def _values(numeric, conditions: list[Condition], attributes, shape, of) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the smallest and the largest value that is averaged, in each cell, and the cells with a value."""
-    if numeric is None:
-        holds = conditions[0].decided(attributes, "question").astype(float)
-        return holds, holds, of
-    place = [-1 if each is numeric else 1 for each in attributes]
-    low, high = (np.broadcast_to(np.reshape(end, place), shape) for end in numeric.ends)
-    present = ~np.isnan(low)
-    return np.where(present, low, 0.0), np.where(present, high, 0.0), of & present

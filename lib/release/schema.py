@@ -3,6 +3,7 @@
 Write a schema before anybody looks at the records, from a codebook or the questionnaire. A schema derived from the
 records (which values occur, the smallest and the largest number) would disclose them without noise. An example in YAML:
 
+    name: Members of the library  # what the report calls the table
     blanks: [NA, "?"]             # strings that mean a missing value, beside the empty one
     attributes:
       sex:
@@ -22,6 +23,7 @@ records (which values occur, the smallest and the largest number) would disclose
         format: "%d/%m/%Y"        # default: 2001-12-31
         missing: 2001-01-01
     never: [age < 18 and income >= 100000]  # what no record is
+    targets: [income]             # what analyses predict: pairs with these attributes get more of the budget
 
 "missing", the default of `missing`, and "other", the default of `unseen`, are additional values, unless `values` lists them.
 A value beyond a range counts as the nearest end of the range.
@@ -56,6 +58,7 @@ from ..numerics.extras import extra
 from ..tables.table import Domain
 from . import conditions
 from .conditions import Condition
+from .escapes import printable
 
 with extra("data"):
     import yaml
@@ -65,10 +68,11 @@ NUMBERS = ("whole", "real")
 PERIODS = {"year": 12, "quarter": 3, "month": 1, "day": 0}  # in months
 MOST_VALUES = 10_000
 MISSING, OTHER = "missing", "other"
+_WIDE, _HALVES = 3, 6  # of a range: its part that is too wide, and the number of halvings of a bin that begins at 0
 csv.field_size_limit(
     max(csv.field_size_limit(), 2**23)
 )  # characters of a cell, also in `sources`; Python's 2**17 are few
-_ROOT = ("blanks", "multiline", "attributes", "never")
+_ROOT = ("name", "blanks", "multiline", "attributes", "never", "targets")
 _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "format")}
 
 
@@ -200,12 +204,15 @@ class Schema:
 
     multiline : whether a record of a CSV file may continue over several lines
     never : conditions that hold for no record (`conditions`), as text
+    targets : the names of the attributes that analyses predict; name : what the report calls the table
     """
 
     attributes: tuple[Attribute, ...]
     blanks: frozenset[str] = frozenset([""])
     multiline: bool = False
     never: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
+    name: str = ""
 
     @property
     def domain(self) -> Domain:
@@ -231,7 +238,14 @@ class Schema:
             return Attribute(**made)
 
         attributes = tuple(map(restored, parts["attributes"]))
-        return cls(attributes, frozenset(parts["blanks"]), parts["multiline"], tuple(parts["never"]))
+        return cls(
+            attributes,
+            frozenset(parts["blanks"]),
+            parts["multiline"],
+            tuple(parts["never"]),
+            tuple(parts.get("targets", ())),
+            parts.get("name", ""),
+        )
 
 
 def of(given: Schema | str | Path | Mapping | Domain) -> Schema:
@@ -343,7 +357,12 @@ class _Reader:
             self._refuse(parts["attributes"], "attributes must not be empty")
         attributes = tuple(self._attribute(name, node, blanks) for name, node in named.items())
         never = tuple(self._texts(parts["never"], "never")) if "never" in parts else ()
-        made = Schema(attributes, blanks, self._truth(parts, "multiline", "no"), never)
+        targets = tuple(self._texts(parts["targets"], "targets")) if "targets" in parts else ()
+        for place, name in enumerate(targets):
+            if name not in named:
+                self._refuse(parts["targets"].value[place], f"targets must be among {', '.join(named)}, got {name!r}")
+        title = self._text(parts["name"]) if "name" in parts else ""
+        made = Schema(attributes, blanks, self._truth(parts, "multiline", "no"), never, targets, title)
         for number, text in enumerate(never):
             try:
                 conditions.parse(text, attributes, "never")
@@ -531,6 +550,55 @@ class _Reader:
         if math.isnan(found):
             self._refuse(node, f"a date such as 2001-12-31 is expected here, got {self._text(node)!r}")
         return found
+
+
+# ---- bins that are too wide
+
+
+class WideBins(UserWarning):
+    """A warning that bins are too wide for means; it reads the schema only."""
+
+
+def wide(schema: Schema) -> str:
+    """Return a warning about numbers with bins so wide that a mean over them says little, with finer bins; "" without any.
+
+    A bin is too wide if it is wider than a third of the range, and a number in it may be more than twice as large as another.
+    The finer bins double from 0, or from the bin's end. They use only the schema.
+
+    >>> from lib.release.schema import parse, wide
+    >>> print(wide(parse("attributes: {delay: {range: [0, 1300], bins: [0, 15, 60, 240]}}")).partition(", such as ")[2])
+    [0, 15, 60, 240, 480, 960]. The records are not needed to choose them.
+    """
+    said = []
+    for each in schema.attributes:
+        if each.kind not in NUMBERS:
+            continue
+        low, high = (np.array(ends[: each.declared]) for ends in each.ends)
+        width, starts = high - low, set(each.starts)
+        found = width > (each.last - each.starts[0]) / _WIDE
+        for start, end in zip(low[found], high[found]):
+            cuts = {float(round(cut)) if each.kind == "whole" else float(f"{cut:.2g}") for cut in _doubled(start, end)}
+            starts |= {cut for cut in cuts if start < cut < end}
+        finer = ", ".join(f"{start:.12g}" for start in sorted(starts))
+        if len(starts) > len(each.starts):
+            said.append(
+                f"A mean of {printable(each.name)} may be off by up to {width.max() / 2:.4g} because of the width of its bins alone. Use narrower "
+                f"bins, such as [{finer}]."
+            )
+    return " ".join([*said, "The records are not needed to choose them."]) if said else ""
+
+
+def _doubled(low: float, high: float) -> set[float]:
+    """Return ends of bins between `low` and `high` that double from 0, or from the end that is nearer to 0."""
+    if low < 0 < high:
+        return {0.0} | _doubled(low, 0.0) | _doubled(0.0, high)
+    if high <= 0:
+        return {-cut for cut in _doubled(-high, -low)}
+    step, cuts = 2 * low or high / 2**_HALVES, set()
+    while step < high:
+        cuts.add(step)
+        step *= 2
+    return cuts
 
 
 def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:

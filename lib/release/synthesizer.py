@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -24,16 +24,17 @@ from ..numerics.extras import extra
 from ..tables import plan as plans
 from ..tables.adaptive_iterative import Result, _Run, aim
 from ..tables.budget_schedule import ExactSchedule, Schedule
+from ..tables.counting import Workload
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.table import Domain, Table
 from ..tables.utility import all_sets
-from . import files
+from . import files, interpolation
 from .account import cost, in_decimals
 from .conditions import Condition
 from .counter import Counter
 from .escapes import in_markdown, no_formula
 from .schema import Attribute, Schema
-from .uncertainty import count_intervals, expected_error
+from .uncertainty import PassedOver, count_intervals, expected_error
 
 with extra("data"):
     import pandas as pd
@@ -41,14 +42,16 @@ with extra("data"):
     import pyarrow.csv
     import pyarrow.parquet
 
-WITHIN = ("uniform", "middle")
+WITHIN = ("interpolated", "uniform", "middle")
 MANY = 1_000_000  # cells
+_TARGETED = 8.0  # weight of sets with a target, found by trial on two public tables
 _ATTEMPTS = 100  # to place the numbers of a record so that it is possible
 _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
-        records: int = 0, seed: int | None = None, earlier: Release | Result | None = None) -> Result:  # fmt: skip
+        records: int = 0, seed: int | None = None, earlier: Release | Result | None = None,
+        targets: Collection[str] = ()) -> Result:  # fmt: skip
     """Run AIM on a `Table` or a `Counter`, with all sets of `size` attributes as workload.
 
     Arguments that are not listed here are as for `aim`.
@@ -60,6 +63,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
         release the result
     earlier : a release of the same records to continue. AIM then starts from the earlier measurements and spends the new
         budget on rounds. The `rho` of the result is the sum of both
+    targets : attributes that analyses predict. The sets of the workload that contain one have eight times the weight of others
 
     Raises ``ValueError`` for an `earlier` with another domain, neighbours or number of records, or with noise from a seed.
 
@@ -75,9 +79,14 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     if rng is None:
         epsilon, delta = in_decimals(epsilon), in_decimals(delta)
     made = checks.whole("records", records, "[0, inf)") or None
+    workload: Workload = size
+    if targets:
+        table.domain.axes(targets)
+        aimed = set(targets)
+        workload = {names: _TARGETED if aimed & set(names) else 1.0 for names in all_sets(table.domain, size)}
     if earlier is not None:
-        return _continued(table, epsilon, delta, size, neighbours, made, rng, earlier)
-    return aim(table, epsilon, delta, size, neighbours=neighbours, records=made, rng=rng)
+        return _continued(table, epsilon, delta, workload, neighbours, made, rng, earlier)
+    return aim(table, epsilon, delta, workload, neighbours=neighbours, records=made, rng=rng)
 
 
 def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, seed: int | None) -> None:
@@ -92,7 +101,7 @@ def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, se
         )
 
 
-def _continued(table, epsilon, delta, size, neighbours, records, rng, earlier) -> Result:
+def _continued(table, epsilon, delta, workload, neighbours, records, rng, earlier) -> Result:
     """Run AIM as `aim` does, but from the state after the measurements of `earlier`, with its cost as already used."""
     check_earlier(earlier, table.domain, neighbours, None if rng is None else 0)
     if earlier.total not in (None, len(table)):
@@ -106,7 +115,7 @@ def _continued(table, epsilon, delta, size, neighbours, records, rng, earlier) -
         schedule = Schedule(float(dp_to_zcdp(epsilon, delta)) + float(earlier.rho), rounds, plan.alpha)
     schedule.used = schedule.used + earlier.rho
     schedule.divide()
-    made = _Run(table, size, plan, neighbours, (), rng, float(schedule.rho))
+    made = _Run(table, workload, plan, neighbours, (), rng, float(schedule.rho))
     made.measurements.extend(earlier.measurements)
     for each in earlier.measurements:
         made.reconciliation.add(*each.checked(table.domain))
@@ -367,7 +376,7 @@ def _upwards(number: float) -> str:
 
 
 def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
-          within: str = "uniform", seed: int | None = None, settings: Mapping | None = None,
+          within: str = "interpolated", seed: int | None = None, settings: Mapping | None = None,
           spreadsheet: bool = False) -> None:  # fmt: skip
     """Write the files of a release to `folder`, each completely or not at all.
 
@@ -392,7 +401,7 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     ['errors.csv', 'model.npz', 'statement.txt', 'synthetic.csv', 'synthetic.parquet']
     """
     folder, rng = Path(folder), np.random.default_rng(seed)
-    table = decoded(result.synthetic, schema, within, rng=rng)
+    table = decoded(result.synthetic, schema, within, rng=rng, release=result)
     writers = {
         "synthetic.csv": lambda draft: write_csv(table, schema, draft, spreadsheet),
         "synthetic.parquet": lambda draft: pa.parquet.write_table(table, draft),
@@ -438,10 +447,12 @@ def _without_formulas(table: pa.Table) -> pa.Table:
 
 
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator,
-            never: Sequence[Condition] = ()) -> pa.Table:  # fmt: skip
+            never: Sequence[Condition] = (), release: Result | Release | None = None) -> pa.Table:  # fmt: skip
     """Return `table`, whose domain is that of `schema`, with values instead of codes, a column for each attribute.
 
-    within : "uniform" draws a number or a day in its bin, "middle" takes the middle of the bin; both ignore the records
+    within : "uniform" draws a number or a day in its bin; "middle" takes the middle of the bin.
+        "interpolated" draws it so that the density follows the counts of `release` and correlations are kept (`interpolation`)
+    release : the release that `table` was drawn from
 
     never : conditions that no record fulfils, besides those of `schema`
 
@@ -462,25 +473,40 @@ def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.ra
         raise ValueError(f"table must have the domain of the schema, {schema.domain!r}, got {table.domain!r}")
     rng = generator(rng)
     codes = {each.name: table.column(each.name).astype(np.int64) for each in schema.attributes}
-    placed = {each.name: _placed(each, codes[each.name], within, rng) for each in schema.attributes if each.starts}
+    place = _Placer(schema, codes, within, rng, release)
+    placed = {each.name: place(each, codes[each.name]) for each in schema.attributes if each.starts}
     if never := [*schema.impossible, *never]:
-        _replace(codes, placed, never, rng)
+        _replace(codes, placed, never, place)
     return pa.table({each.name: _decoded(each, codes[each.name], placed.get(each.name)) for each in schema.attributes})
 
 
-def _placed(attribute: Attribute, codes, within, rng) -> np.ndarray:
-    """Return a number or a day in each bin, as floats; NaN if it is missing."""
-    missing = (codes == attribute.missing) & attribute.own_missing
-    starts, real = np.array(attribute.starts), attribute.kind == "real"
-    bins = np.where(missing, 0, codes)
-    low, high = starts[bins], np.append(starts[1:], attribute.last + (not real))[bins]
-    share = rng.random(len(bins)) if within == "uniform" else 0.5
-    values: Any = low + share * (high - low)
-    values = np.minimum(values, np.nextafter(high, low)) if real else np.clip(np.floor(values), low, high - 1)
-    return np.where(missing, np.nan, values)
+class _Placer:
+    """A function that returns a number or a day in each bin, as floats; NaN if it is missing."""
+
+    def __init__(self, schema, codes, within, rng, release):
+        self.within, self.rng, self.positions = within, rng, {}
+        self.tilts = {each.name: np.zeros(len(each.starts)) for each in schema.attributes if each.starts}
+        if within != "interpolated":
+            return
+        if release is None:
+            raise ValueError("release must be given for numbers that are interpolated")
+        marginal = release.model.marginal
+        self.positions = interpolation.Copula(marginal, schema.attributes).positions(codes, rng)
+        for each in schema.attributes:
+            if each.starts:
+                noise = expected_error(release, (each.name,))
+                self.tilts[each.name] = interpolation.tilts(each, marginal((each.name,)), noise if noise > 1 else 1.0)
+
+    def __call__(self, attribute, codes, again=False):
+        """Return the numbers of the records with these codes; `again` draws other ones."""
+        missing = (codes == attribute.missing) & attribute.own_missing
+        bins, positions = np.where(missing, 0, codes), self.positions.get(attribute.name)
+        if again or positions is None:
+            positions = self.rng.random(len(codes)) if again or self.within != "middle" else np.full(len(codes), 0.5)
+        return np.where(missing, np.nan, interpolation.placed(attribute, bins, positions, self.tilts[attribute.name]))
 
 
-def _replace(codes, placed, never, rng) -> None:
+def _replace(codes, placed, never, place) -> None:
     """Change the records, columns in `codes` and `placed`, for which a condition of `never` holds."""
     binned = {each.name: each for condition in never for each in condition.attributes if each.starts}
     left = np.arange(len(next(iter(codes.values()))))
@@ -494,11 +520,11 @@ def _replace(codes, placed, never, rng) -> None:
         if not len(left):
             return
         for each in binned.values():
-            placed[each.name][left] = _placed(each, codes[each.name][left], "uniform", rng)
+            placed[each.name][left] = place(each, codes[each.name][left], again=True)
     others = np.delete(np.arange(len(codes[next(iter(codes))])), left)
     if not len(others):
         raise ValueError("never must leave some record possible, got conditions that hold for all records drawn")
-    copied = rng.choice(others, len(left))
+    copied = place.rng.choice(others, len(left))
     for column in (*codes.values(), *placed.values()):
         column[left] = column[copied]
 
@@ -522,6 +548,7 @@ class Release:
     model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
     total : the number of records if it is public, else None; rho : the budget, a Fraction after an exact run
     schema, settings : if they were saved: the `Schema`, and the parameters of a `Synthesizer`
+    passed : `PassedOver` by the last choice, which bounds the errors of counts that were not measured; None if unknown
     """
 
     model: GraphicalModel
@@ -531,6 +558,14 @@ class Release:
     rho: Fraction | float
     schema: Schema | None = None
     settings: dict = field(default_factory=dict)
+    passed: PassedOver | None = None
+
+    @classmethod
+    def of(cls, result: Result, schema: Schema | None = None, settings: Mapping | None = None) -> Release:
+        """Return the public part of `result`."""
+        passed = PassedOver.of(result, result.model) if result.choice else None
+        parts = result.model, result.measurements, result.noise, result.total, result.rho
+        return cls(*parts, schema, dict(settings or {}), passed)
 
 
 def save(
@@ -552,6 +587,7 @@ def save(
     >>> print(released.model.total == result.model.total, hasattr(released, "synthetic"))
     True False
     """
+    released = result if isinstance(result, Release) else Release.of(result)
     model, domain = result.model, result.model.domain
     about = {
         "sizes": list(zip(domain.attributes, domain.sizes)),
@@ -564,6 +600,7 @@ def save(
         "rho": str(result.rho) if isinstance(result.rho, Fraction) else result.rho,
         "schema": schema and schema.as_json(),
         "settings": dict(settings or {}),
+        "passed": released.passed and asdict(released.passed),
     }
     arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
     arrays |= {f"counts_{i}": m.values for i, m in enumerate(result.measurements)}
@@ -599,6 +636,12 @@ def load(path: str | Path) -> Release:
         model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
         rho = Fraction(about["rho"]) if isinstance(about["rho"], str) else float(about["rho"])
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
-        return Release(model, tuple(measured), about["noise"], about["total"], rho, schema, about.get("settings", {}))
+        passed = about.get("passed")
+        if passed:
+            candidates = tuple((tuple(names), *numbers) for names, *numbers in passed["candidates"])
+            passed = PassedOver(**passed | {"candidates": candidates})
+        return Release(
+            model, tuple(measured), about["noise"], about["total"], rho, schema, about.get("settings", {}), passed
+        )
     except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
         raise ValueError(f"{path} must be a release that `save` wrote, got a file that is not one ({error})") from None

@@ -35,7 +35,7 @@ interval of another marginal with probability at most e/10. Together the two pro
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -134,23 +134,24 @@ def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarra
 
     attributes, level : as for `count_intervals`; weights : [0, inf), an array of shape ``domain.shape(attributes)``
 
-    See `ratio_interval` for the noise of a weighted sum. Without a measurement of all `attributes`, the upper end is a bound
-    by the counts of single attributes.
+    See `ratio_interval` for the noise of a weighted sum. Without a measurement of all `attributes`, the ends follow from
+    the sets that the last choice passed over, and from the counts of single attributes.
     """
     error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
-    if _covering(result, names):
-        ends = [
-            (float((y * weights).sum()), reach(weights))
-            for y, reach in _statements(result, names, _OF_MEASURED * error)
-        ]
-        return _crossing([(centre - around, centre + around) for centre, around in ends], 0.0, math.inf)
-    most, error = math.inf, (1 - _OF_MEASURED) * error
-    alone = [name for name in names if _covering(result, (name,))]
-    for name in alone:
-        largest = weights.max(axis=tuple(axis for axis, each in enumerate(names) if each != name))
-        for y, reach in _statements(result, (name,), error / len(alone)):
-            most = min(most, max(float((y * largest).sum()) + reach(largest), 0.0))
-    return 0.0, most if result.total is None else min(most, result.total * float(weights.max()))
+    ends = [
+        (float((y * weights).sum()) - reach(weights), float((y * weights).sum()) + reach(weights))
+        for y, reach in known(result, names, error)
+    ]
+    low, most = _crossing(ends, 0.0, math.inf) if ends else (0.0, math.inf)
+    if not _covering(result, names):
+        error *= (1 - _OF_MEASURED) / 2
+        alone = [name for name in names if _covering(result, (name,))]
+        for name in alone:
+            largest = weights.max(axis=tuple(axis for axis, each in enumerate(names) if each != name))
+            for y, reach in _statements(result, (name,), error / len(alone)):
+                most = min(most, max(float((y * largest).sum()) + reach(largest), 0.0))
+    most = most if result.total is None else min(most, result.total * float(weights.max()))
+    return min(low, most), most
 
 
 def ratio_interval(result: Result, attributes: Collection[str], low: np.ndarray, high: np.ndarray, of: np.ndarray,
@@ -164,16 +165,56 @@ def ratio_interval(result: Result, attributes: Collection[str], low: np.ndarray,
     The mean is at least the m with sum of (low - m) n = 0, n the true counts of the cells `of`. For each m, the noise of
     that sum has a known law, so the m whose noisy sum is farther above 0 than noise explains are excluded (Fieller 1954),
     and so for `high`. A sum of noise with weights a is taken as normal with the standard deviation sigma |a|, plus half of
-    the largest weight for the steps of discrete noise. Without a measurement of all `attributes`, and without records
-    beyond noise, the ends are the smallest `low` and the largest `high`.
+    the largest weight for the steps of discrete noise. Without a measurement of all `attributes`, the error of the sum follows
+    from the sets that the last choice passed over. If this says nothing either, and without records beyond noise, the ends are
+    the smallest `low` and the largest `high`.
     """
     error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
-    least, most = float(low[of].min()), float(high[of].max())
-    if not _covering(result, names):
+    statements = [(y[of], reach) for y, reach in known(result, names, error)]
+    return mean_ends(statements, low[of], high[of])
+
+
+def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.ndarray, Callable[[np.ndarray], float]]]:
+    """Return statements about the true counts over `names`, which together fail with probability at most `error`.
+
+    A statement is an estimate y of the counts n, and a function that maps weights a to a number that the absolute value of
+    sum a (y - n) does not exceed. There are two statements if the counts were measured. Otherwise there is one if the last
+    choice passed over a set that contains `names`, and else none. The probability is for weights that were fixed beforehand.
+    """
+    if _covering(result, names):
+        return _statements(result, names, _OF_MEASURED * error)
+    bounds, around, same = _passed_over(result, (1 - _OF_MEASURED) * error / 2)
+    bound = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
+    if bound == math.inf:
+        return []
+
+    def reach(a):
+        low, high = min(float(a.min()), 0.0), max(float(a.max()), 0.0)
+        return bound * ((high - low) / 2 if same else max(-low, high))
+
+    return [(np.asarray(around.marginal(names), float), reach)]
+
+
+def _passed_over(result, error) -> tuple[dict, Any, bool]:
+    """Return bounds as `marginal_bounds`, the model or table that they bound the distance from, and whether its total is exact."""
+    synthetic = getattr(result, "synthetic", None)  # absent from a release, which has the bounds' parts instead
+    around: Any = synthetic or result.model
+    passed = getattr(result, "passed", None)
+    if synthetic and result.choice:
+        bounds = marginal_bounds(result, error)
+    else:
+        bounds = passed.bounds(_Law.of(result), error) if passed else {}
+    return bounds, around, result.total == (len(synthetic) if synthetic else result.model.total)
+
+
+def mean_ends(statements: Sequence, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
+    """Return the interval of `ratio_interval` from `statements` (`known`) about counts, for `low` and `high` of their shape."""
+    least, most = float(low.min()), float(high.max())
+    if not statements:
         return least, most
     ends = [
-        (_first_zero(low[of], y[of], reach, least, most), -_first_zero(-high[of], y[of], reach, -most, -least))
-        for y, reach in _statements(result, names, _OF_MEASURED * error)
+        (_first_zero(low, y, reach, least, most), -_first_zero(-high, y, reach, -most, -least))
+        for y, reach in statements
     ]
     return _crossing(ends, least, most)
 
@@ -216,16 +257,15 @@ def _crossing(intervals, least, most) -> tuple[float, float]:
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """Return intervals of unmeasured `names`: around synthetic counts, but cut by the bounds of single attributes."""
-    synthetic = getattr(result, "synthetic", None)  # absent from a release that was loaded
-    bounds = marginal_bounds(result, error / 2) if synthetic and result.choice else {}
-    around = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
-    reach = around / (2 if synthetic and result.total == len(synthetic) else 1)
+    """Return intervals of unmeasured `names`: around synthetic counts or those of the model, cut by single attributes' bounds."""
+    bounds, believed, same = _passed_over(result, error / 2)
+    bound = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
+    reach = bound / (2 if same else 1)
     alone = [name for name in names if _covering(result, (name,))]
     if not alone and reach == math.inf:
         known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in result.measurements if m.attributes))
         raise ValueError(f"attributes must be among the measured ones ({known}), got {'+'.join(sorted(names))}")
-    counts = (synthetic or result.model).marginal(names).astype(float)
+    counts = believed.marginal(names).astype(float)
     high = counts + reach
     for name in alone:
         of_one, axis = _measured(result, (name,), error / (2 * len(alone))).high, names.index(name)
@@ -240,7 +280,7 @@ def _whole_counts(result, low, high) -> tuple[Any, Any]:
     return tuple(np.clip(end, 0, most)[()] for end in (np.ceil(low - 1e-9), np.floor(high + 1e-9)))
 
 
-def expected_error(result: Result, attributes: Collection[str]) -> float:
+def expected_error(result: Any, attributes: Collection[str]) -> float:
     """Return only the `Intervals.expected_error` of the counts over `attributes`; NaN if no measurement covers them."""
     domain, covering = result.model.domain, _covering(result, attributes)
     domain.axes(attributes)
@@ -253,6 +293,59 @@ def expected_error(result: Result, attributes: Collection[str]) -> float:
 def _covering(result, attributes) -> list:
     """Return the measurements that contain all of `attributes`, in their order."""
     return [measurement for measurement in result.measurements if set(attributes) <= set(measurement.attributes)]
+
+
+@dataclass(frozen=True)
+class PassedOver:
+    """Numbers of the last choice of a run that bound the errors of its candidates; they are public and part of a saved release.
+
+    The letters are those of the proof in `marginal_bounds`.
+
+    candidates : for each candidate r, its attributes, w_r, e n_r, and the distance of the model or table from p_r
+    scale : 2 sensitivity/epsilon; top : psi(y - p_c); chosen : w_c; sigma : the scale of the noise Z; cells : n_c
+    """
+
+    candidates: tuple[tuple[tuple[str, ...], float, float, float], ...]
+    scale: float
+    top: float
+    chosen: float
+    sigma: float
+    cells: int
+
+    @classmethod
+    def of(cls, result: Result, around: Any) -> PassedOver:
+        """Return what the choice of `result` says about the distance of the truth from `around`, a model or a table."""
+        choice, last = result.choice, result.measurements[-1]
+        if choice is None:
+            raise ValueError(
+                "result must come from a run that chose at least one measurement, got a run without a choice"
+            )
+        believed = {names: choice.model.marginal(names) for names in choice.weights}
+        rounding, expected = 0.0, choice.expected
+        if (
+            _Law.of(result).noise == "discrete"
+        ):  # as in `ExactDraws`, which also rounds the noise expected in a cell or in a marginal
+            believed = {names: np.rint(GRAIN * p) / GRAIN for names, p in believed.items()}
+            rounding, expected = (0.0, round(GRAIN * expected) / GRAIN) if choice.clear else (0.5 / GRAIN, expected)
+        off = np.abs(last.values - believed[last.attributes])
+        beyond = np.maximum(off - expected, 0).sum() if choice.clear else off.sum() - expected * off.size + rounding
+        candidates = tuple(
+            (
+                names,
+                float(choice.weights[names]),
+                float(expected * p.size + rounding),
+                float(np.abs(around.marginal(names) - p).sum()),
+            )
+            for names, p in believed.items()
+        )
+        scale, chosen = 2 * float(choice.sensitivity / choice.epsilon), float(choice.weights[last.attributes])
+        return cls(candidates, scale, float(beyond), chosen, float(last.sigma), off.size)
+
+    def bounds(self, law: _Law, error: float) -> dict[tuple[str, ...], float]:
+        """Return `marginal_bounds`."""
+        gap = self.scale * math.log(max((len(self.candidates) - 1) * (2 / error - 1), 1.0))
+        top = self.chosen * (self.top + law.reach(self.sigma, self.cells, error)) + gap
+        return {names: max(noise + top / weight, 0.0) + moved for names, weight, noise, moved in self.candidates}
 
 
 def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float]:
@@ -283,25 +376,10 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
     So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the distance of the synthetic
     table from the truth is at most that of p plus the distance of the synthetic table from p.
     """
-    error, law, choice = checks.number("error", error, "(0, 1)"), _Law.of(result), result.choice
-    if choice is None:
-        raise ValueError("result must come from a run that chose at least one measurement, got a run without a choice")
-    last, weights = result.measurements[-1], choice.weights
-    believed = {names: choice.model.marginal(names) for names in weights}
-    rounding, expected = 0.0, choice.expected
-    if law.noise == "discrete":  # as in `ExactDraws`, which also rounds the noise expected in a cell or in a marginal
-        believed = {names: np.rint(GRAIN * p) / GRAIN for names, p in believed.items()}
-        rounding, expected = (0.0, round(GRAIN * expected) / GRAIN) if choice.clear else (0.5 / GRAIN, expected)
-    gap = 2 * float(choice.sensitivity / choice.epsilon) * math.log(max((len(weights) - 1) * (2 / error - 1), 1.0))
-    off = np.abs(last.values - believed[last.attributes])
-    beyond = np.maximum(off - expected, 0).sum() if choice.clear else off.sum() - expected * off.size + rounding
-    top = weights[last.attributes] * (beyond + law.reach(last.sigma, off.size, error)) + gap
-    bounds, synthetic = {}, result.synthetic
-    for names, p in believed.items():
-        moved = np.abs(synthetic.marginal(names) - p).sum()
-        bound = max(expected * p.size + top / weights[names] + rounding, 0.0) + moved
-        bounds[names] = float(bound if result.total is None else min(bound, result.total + len(synthetic)))
-    return bounds
+    error, law, around = checks.number("error", error, "(0, 1)"), _Law.of(result), result.synthetic
+    found = PassedOver.of(result, around).bounds(law, error)
+    most = math.inf if result.total is None else result.total + len(around)
+    return {names: min(bound, most) for names, bound in found.items()}
 
 
 @dataclass(frozen=True)

@@ -17,17 +17,19 @@ import shutil
 import signal
 import sys
 import warnings
+from fractions import Fraction
 from pathlib import Path
 
 # All else takes seconds to import, so that is done where an interrupt ends with a sentence.
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "yours/release.ipynb"
-OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within")
+OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within", "account")
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A synthetic table</title><style>
-body { max-width: 48rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #262626; background: #fff }
-div { overflow-x: auto } table { border-collapse: collapse; margin-bottom: 1rem; font-size: .9rem }
-th, td { padding: .2rem .6rem; text-align: left; border-bottom: 1px solid #dededa } .anchor-link { display: none }
+body { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #262626; background: #fff; overflow-wrap: break-word }
+h2 { margin-top: 2rem } div { overflow-x: auto } table { border-collapse: collapse; margin-bottom: 1rem; font-size: .9rem }
+th, td { padding: .2rem .6rem; text-align: left; vertical-align: top; border-bottom: 1px solid #dededa } .anchor-link { display: none }
+.dataframe th { text-align: left !important } .dataframe td:last-child { min-width: 6rem } .dataframe thead tr + tr { display: none } pre { white-space: pre-wrap }
 </style></head><body>
 <h1>A synthetic table</h1>
 """
@@ -61,6 +63,9 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
             "output": str(made.resolve()),
             "for_release": True,
         }
+        given |= {"account": str(Path(options["account"]).resolve())} if "account" in options else {}
+        if said := schema.wide(public):
+            print(said, file=sys.stderr)
         content, used = executed(options | given)
         (made / "report.html").write_text(page(content), encoding="utf-8")
         shutil.copyfile(schema_file, made / "schema.yml")
@@ -128,11 +133,14 @@ def main(words=None) -> int:
     other = commands.add_parser("schema")
     other.add_argument("codebook")
     other.add_argument("--output", type=Path, default=Path("schema.yml"))
-    given = parser.parse_args(words)
+    given, before = parser.parse_args(words), Fraction(0)
     try:
         if given.command == "schema":
             propose(given.codebook, given.output)
         else:
+            from lib.command.ending import spent
+
+            before = spent(given.account)
             options = {name: getattr(given, name) for name in OPTIONS if getattr(given, name)}
             release(given.data, given.schema, given.output, options)
     except Failed as error:
@@ -146,7 +154,8 @@ def main(words=None) -> int:
     except KeyboardInterrupt:
         from lib.command.ending import interrupted
 
-        print(interrupted(given.output) if given.command == "release" else "interrupted", file=sys.stderr)
+        told = [given.output, given.account, before] if given.command == "release" else []
+        print(interrupted(*told) if told else "interrupted", file=sys.stderr)
         return 130
     return 0
 

@@ -253,8 +253,8 @@ def test_a_release_is_sampled_and_asked(run, folder):
     )
     for words, reason in (
         (
-            "query released/model.npz median(loans)",
-            "question must be a count, a proportion or a mean: one of count proportion mean",
+            "query released/model.npz mode(loans)",
+            "question must be a count or a statistic: one of count proportion mean",
         ),
         ("query members.csv count", "members.csv must be a release that `save` wrote"),
         ("query none.npz count", "none.npz: No such file or directory"),
@@ -299,6 +299,35 @@ def test_releases_are_kept_account_of(run, folder, monkeypatch):
         ("--new 2 --raise 3", "delta and neighbours must be given with --new, and --raise without it"),
     ):
         assert run(f"account kept {options}") == (2, "", f"{reason}\n")
+
+
+@pytest.mark.parametrize("step", ["sources.count", "synthesizer.run", "synthesizer.write"])
+def test_an_interrupted_release_says_what_is_spent(run, folder, monkeypatch, step):
+    """The cost is reserved before counting, and is spent even if nothing is released; not if the interruption came before."""
+    assert run("account kept --new 1 --delta 1e-7")[0] == 0
+    words = "synthesize members.csv schema.yml --workload 1 --account kept --epsilon 0.4 --delta 1e-7"
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(f"lib.release.{step}", interrupted)
+        told = "interrupted; nothing was released, but its cost is spent in kept\n"
+        assert run(words) == (130, "", told)
+    with monkeypatch.context() as stopped:
+        stopped.setattr("lib.release.sources.check", interrupted)
+        assert run(words) == (130, "", "interrupted; nothing was released\n")
+    assert not (folder / "released").exists() and said(run, "account kept")["epsilon"]["spent"] == 0.4
+
+
+def test_bins_that_are_too_wide_are_told_before_a_record_is_counted(run, folder, monkeypatch):
+    (folder / "wide.yml").write_text("attributes: {age: {range: [0, 99], bins: 2}}")
+    monkeypatch.setattr("lib.release.counter.Counter.add", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    status, _, err = run("synthesize members.csv wide.yml")
+    assert status == 130 and err.splitlines()[0].startswith(
+        "A mean of age may be off by up to 24.5 because of the width"
+    )
+    assert len(err.splitlines()) == 2
 
 
 def test_a_released_csv_can_be_made_harmless_for_a_spreadsheet(run, folder):

@@ -1,5 +1,6 @@
 """A release of a user's table: what it discloses, that it discloses no more, its files, and the command that makes them."""
 
+import dataclasses
 import datetime
 import math
 import os
@@ -24,6 +25,7 @@ from lib.accounting.certified import certified_zcdp
 from lib.release import schema, sources
 from lib.release import synthesizer as release
 from lib.tables import utility
+from lib.tables.graphical_model import GraphicalModel
 from lib.tables.private_draws import ExactDraws
 from lib.tables.table import Domain, Table
 from notebooks.tools import mine
@@ -307,7 +309,8 @@ def test_the_whole_command_tells_no_more(tmp_path):
             "What was asked",
             "half missing or",
             "(1, 1e-09)-differentially private",
-            "These sets were not measured together",
+            "inferred by the model",
+            "Members of a library",
             "Synthesizer.load",
         )
     )
@@ -344,7 +347,10 @@ def schemas(draw):
 def test_what_is_written_is_read_as_the_same_codes(tmp_path_factory, public, seed, within):
     rng, folder = np.random.default_rng(seed), tmp_path_factory.mktemp("files")
     table = Table(rng.integers(0, public.domain.sizes, size=(30, 4)), public.domain)
-    values = release.decoded(table, public, within, rng=rng)
+    counts = {each: rng.gamma(0.5, 10, n) for each, n in zip(public.domain.attributes, public.domain.sizes)}
+    model = GraphicalModel(public.domain, {(name,): np.log(each + 1e-9) for name, each in counts.items()}, 30)
+    released = release.Release(model, (), "gaussian", None, 1.0)
+    values = release.decoded(table, public, within, rng=rng, release=released)
     pyarrow.csv.write_csv(values, folder / "t.csv")
     pyarrow.parquet.write_table(values, folder / "t.parquet")
     for name in ("t.csv", "t.parquet"):
@@ -587,10 +593,49 @@ def test_what_takes_seconds_to_import_is_imported_where_an_interrupt_ends_with_a
 def test_a_schema_is_proposed_and_not_written_over(tmp_path, capsys):
     output = tmp_path / "schema.yml"
     assert command(capsys, "schema", EXAMPLE / "codebook.csv", "--output", output)[0] == 0
-    assert schema.read(output) == SCHEMA
+    assert dataclasses.replace(SCHEMA, name="") == schema.read(output)
     status, _, error = command(capsys, "schema", EXAMPLE / "codebook.csv", "--output", output)
     assert status == 2 and "already exists and is not overwritten" in error
     status, _, error = command(capsys, "schema", tmp_path / "none.csv", "--output", tmp_path / "new.yml")
     assert (
         status == 2 and error.endswith("none.csv: No such file or directory\n") and not (tmp_path / "new.yml").exists()
     )
+
+
+# ---- targets
+
+
+def test_targets_raise_the_weights_of_their_sets(read, monkeypatch):
+    given = []
+
+    def noted(table, epsilon, delta, workload, **_):
+        given.append(workload)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(release, "aim", noted)
+    for targets in ((), ("age",)):
+        with pytest.raises(KeyboardInterrupt):
+            release.run(read(members(20)), 1.0, 1e-9, seed=1, targets=targets)
+    assert given[0] == 2 and set(given[1]) == set(utility.all_sets(SCHEMA.domain, 2))
+    assert {names: weight for names, weight in given[1].items() if weight > 1} == {
+        names: 8.0 for names in utility.all_sets(SCHEMA.domain, 2) if "age" in names
+    }
+    with pytest.raises(ValueError, match="attributes must be among"):
+        release.run(read(members(20)), 1.0, 1e-9, seed=1, targets=["height"])
+
+
+@pytest.mark.slow
+def test_pairs_with_a_target_are_more_exact():
+    """In twelve runs of each kind, the mean errors were .0162 and .0136, with standard errors of .0005."""
+    rng = np.random.default_rng(1)
+    codes = rng.integers(0, 4, (20_000, 8))
+    codes[:, 1:] = np.where(rng.random((20_000, 7)) < 0.5, codes[:, :1], codes[:, 1:])
+    codes[:, 7] = (codes[:, 1] + codes[:, 2] * (rng.random(20_000) < 0.5)) % 4
+    table, found = Table(codes, Domain(dict.fromkeys("abcdefgh", 4))), []
+    for targets in ((), ("h",)):
+        models = [release.run(table, 1.0, 1e-9, seed=seed, targets=targets).model for seed in range(6)]
+        errors = [
+            np.abs(each.marginal((x, "h")) - table.marginal((x, "h"))).sum() for each in models for x in "abcdefg"
+        ]
+        found.append(np.mean(errors))
+    assert found[1] < 0.93 * found[0]

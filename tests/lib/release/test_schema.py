@@ -175,7 +175,7 @@ def test_a_schema_is_given_in_many_forms(tmp_path):
         ("", "s.yml must have attributes, got an empty file"),
         ("a: [", "s.yml, line 1, column 5: "),
         ("- a", "s.yml, line 1, column 1: the schema must be a mapping of names to values"),
-        ("attribute: {}", "s.yml, line 1, column 1: the schema may contain only blanks, multiline, attributes, never, got 'attribute'"),
+        ("attribute: {}", "s.yml, line 1, column 1: the schema may contain only name, blanks, multiline, attributes, never, targets, got 'attribute'"),
         ("blanks: [x]", "s.yml, line 1, column 1: the schema must contain attributes"),
         ("attributes: {}", "s.yml, line 1, column 13: attributes must not be empty"),
         ("attributes:\n  a: {values: [x]}\n  a: {values: [y]}", "s.yml, line 3, column 3: attributes must contain 'a' only once"),
@@ -317,3 +317,37 @@ def test_a_bad_codebook_is_refused_with_its_line(tmp_path, lines, said):
     with pytest.raises(ValueError) as refusal:
         schema.template(codebook(tmp_path, *lines))
     assert "codebook.csv" in str(refusal.value) and said in str(refusal.value) and "\n" not in str(refusal.value)
+
+
+# ---- bins that are too wide, and targets
+
+
+@pytest.mark.parametrize(
+    ("entry", "finer"),
+    [
+        ("{range: [0, 99], bins: 10}", None),
+        ("{range: [0, 120], bins: [0, 18, 30, 65]}", None),  # the last bin does not double
+        ("{range: [0, 120], bins: [0, 65]}", "[0, 1, 2, 4, 8, 16, 32, 65]"),
+        ("{range: [-60, 1300], bins: [-60, 0, 15, 60, 240]}", "[-60, 0, 15, 60, 240, 480, 960]"),
+        ("{range: [-100, 100], bins: 2, whole: no}", "[-100, -50, -25, -12, -6.2, -3.1, 0, 1.6, 3.1, 6.2, 12, 25, 50]"),
+        ("{values: [a]}", None),
+        ("{dates: [2001-01-01, 2020-12-31], by: year}", None),
+    ],
+)  # fmt: skip
+def test_wide_bins_are_told_from_the_schema_alone_with_finer_ones(entry, finer):
+    public = schema.parse(f"attributes: {{a: {entry}}}")
+    said = schema.wide(public)
+    assert bool(said) == (finer is not None)
+    if finer and "-100" not in finer:
+        assert finer in said
+        parts = entry.replace("bins: [", "bins: [").partition("bins: ")
+        again = schema.parse(f"attributes: {{a: {parts[0]}bins: {finer}{parts[2].partition(']')[2]}}}")
+        assert not schema.wide(again)
+
+
+def test_targets_and_a_name_are_read_and_saved():
+    text = "{name: People, targets: [b], attributes: {a: {values: [x]}, b: {values: [y]}}}"
+    public = schema.parse(text)
+    assert (public.targets, public.name) == (("b",), "People") and schema.Schema.from_json(public.as_json()) == public
+    with pytest.raises(ValueError, match="line 1, column 26: targets must be among a, b, got 'c'"):
+        schema.parse(text.replace("[b]", "[c]"))
