@@ -61,11 +61,11 @@ class Chromium:
 
     def open(self, url: str, *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
         """Load `url` at that width (CSS pixels), in light or dark mode, and wait until it has settled."""
+        self.driver.get("about:blank")  # first: the page that was open would be laid out again for what follows
         self._look(width, height, dark)
         # As on a first visit: no mode that an earlier page stored. What it loaded may stay: scripts are compiled once.
         origin = "{0.scheme}://{0.netloc}".format(urlsplit(url))
         self.command("Storage.clearDataForOrigin", origin=origin, storageTypes="local_storage")
-        self.driver.get("about:blank")
         self._logged()
         self.requests, self.failures, self.console = [], [], []
         self.driver.get(url)
