@@ -1,23 +1,41 @@
 """AIM's exact release as a whole, under attack, and what planted bugs give away: `notebooks.studies.release_audits`, with fewer runs."""
 
+import functools
+
 import numpy as np
 import pytest
 
 from book.kept import results
+from lib import accounting
 from lib.tables.table import Table
 from notebooks.studies import release_audits as audits
 
+RHO = functools.cache(accounting.certified_zcdp)
 
-def run(attack, runs=60):
-    """Run an attack, with `runs` runs on each of two neighbours; the kept table has more."""
+
+@pytest.fixture(autouse=True)
+def one_rho(monkeypatch):
+    """All runs share what hangs on epsilon and delta alone: it takes half the time of a run."""
+    monkeypatch.setattr(accounting, "certified_zcdp", RHO)
+
+
+def run(attack, runs=40):
+    """Run an attack, with `runs` runs on each of two neighbours; the kept table has more.
+
+    Half of the runs test the event that the others choose. Forty can prove an epsilon of 0.77.
+    """
     return attack.run(17, **({"runs": runs} if attack.audit is audits.neighbours_apart else {}))
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("attack", audits.ATTACKS, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
+@pytest.mark.parametrize(
+    "attack",
+    [attack for attack in audits.ATTACKS if attack.epsilon == 0.5 or attack.audit is audits.canaries],
+    ids=lambda attack: f"{attack.says} {attack.epsilon:g}",
+)
 def test_no_attack_proves_more_than_the_claim(attack):
     """Each bound has a confidence of 99.9 %."""
-    assert not run(attack, runs=30).refutes(attack.epsilon)
+    assert not run(attack).refutes(attack.epsilon)
 
 
 def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it():
@@ -37,7 +55,7 @@ def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it()
     ids=lambda attack: f"{attack.bug.__name__}",
 )
 def test_a_planted_bug_is_caught(attack):
-    found = run(attack, runs=100 if attack.says == "the first choice" else 60)
+    found = run(attack, runs=100 if attack.says == "the first choice" else 40)
     assert found.refutes(attack.epsilon), found
 
 

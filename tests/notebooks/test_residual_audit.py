@@ -1,11 +1,21 @@
 """Exact runs of staged residuals as a whole, under attack, and what planted bugs give away, with fewer runs than the study's."""
 
+import functools
+
 import pytest
 
 from book.kept import results
 from lib.accounting.certified_gaussian import certified_mu
-from lib.tables import Table
+from lib.tables import Table, residual_stages
 from notebooks.studies import residual_audits as audits
+
+MU = functools.cache(certified_mu)
+
+
+@pytest.fixture(autouse=True)
+def one_mu(monkeypatch):
+    """All runs share what hangs on epsilon and delta alone: it takes half the time of a run."""
+    monkeypatch.setattr(residual_stages, "certified_mu", MU)
 
 
 def some(attacks, kept, **ids):
@@ -16,15 +26,22 @@ def some(attacks, kept, **ids):
 
 
 def run(attack, runs=40):
-    """Run an attack, with `runs` runs on each of two neighbours; the kept table has more."""
+    """Run an attack, with `runs` runs on each of two neighbours; the kept table has more.
+
+    Half of the runs test the event that the others choose. Forty can prove an epsilon of 0.77, and 140 one of 2.1.
+    """
     return attack.run(17, **({"runs": runs} if attack.audit is audits.neighbours_apart else {}))
 
 
 @pytest.mark.slow
-@some(audits.ATTACKS, lambda attack: attack.epsilon == 2, ids=lambda attack: f"{attack.says} {attack.epsilon:g}")
+@some(
+    [attack for attack in audits.ATTACKS if attack.epsilon <= 2],
+    lambda attack: attack.epsilon == 0.5 and attack.says not in ("differences of answers", "last digits"),
+    ids=lambda attack: f"{attack.says} {attack.epsilon:g}",
+)
 def test_no_attack_proves_more_than_the_claim(attack):
-    """Each bound has a confidence of 99.9 %."""
-    assert not run(attack).refutes(attack.epsilon)
+    """Each bound has a confidence of 99.9 %. No number of runs that a test has would prove more than 20."""
+    assert not run(attack, runs=40 if attack.epsilon == 0.5 else 140).refutes(attack.epsilon)
 
 
 def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it():
@@ -39,7 +56,7 @@ def test_at_a_large_epsilon_the_attacks_are_sharp_enough_to_prove_a_part_of_it()
     ids=lambda attack: f"{attack.says} {attack.bug.__name__}",
 )
 def test_a_planted_bug_is_caught(attack):
-    found = run(attack, runs=150 if attack.says == "a record added" else 60)
+    found = run(attack, runs=150 if attack.says == "a record added" else 40)
     assert found.refutes(attack.epsilon), found
 
 
