@@ -86,7 +86,7 @@ def test_what_the_proof_says_of_the_two_records():
 def test_no_pair_of_tables_in_the_class_costs_more():
     """Tables have records in two corners, with means as far out as they may be, or other records."""
     rng, nearest, checked = np.random.default_rng(7), 0.0, 0
-    for _ in range(2000):
+    for _ in range(400):
         d, n = int(rng.integers(1, 4)), int(np.exp(rng.uniform(2, 6)))
         common = np.where(rng.random((n - 1, d)) < rng.uniform(0.01, 0.5), 1.0, -1.0)
         if rng.random() < 0.3:
@@ -103,7 +103,7 @@ def test_no_pair_of_tables_in_the_class_costs_more():
         assert true <= bound * (1 + 1e-9), (n, d, sigma, alpha)
         if np.isfinite(bound):
             nearest, checked = max(nearest, true / bound), checked + 1
-    assert nearest > 0.95 and checked > 1200
+    assert nearest > 0.95 and checked > 240
 
 
 @pytest.mark.parametrize("alpha", [1.01, 2, 64])

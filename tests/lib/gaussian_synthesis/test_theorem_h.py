@@ -168,7 +168,7 @@ def two_laws(data, record, sigma):
 @pytest.mark.slow
 def test_no_pair_of_tables_costs_more_and_some_cost_nearly_as_much():
     rng, nearest, checked = np.random.default_rng(36), 0.0, 0
-    for _ in range(3000):
+    for _ in range(600):
         data, record, sigma = table_pair(rng)
         (n, d), (p, q) = data.shape, two_laws(data, record, sigma)
         last = min(n + 1, 1 + (n + 1) ** 2 * sigma / (n * 4 * d))
@@ -177,7 +177,7 @@ def test_no_pair_of_tables_costs_more_and_some_cost_nearly_as_much():
         true = max(divergence.renyi_gaussian(*p, *q, alpha), divergence.renyi_gaussian(*q, *p, alpha))
         assert true <= bound * (1 + 1e-9), (n, d, sigma, alpha)
         nearest, checked = max(nearest, true / bound), checked + np.isfinite(bound)
-    assert nearest > 0.999 and checked > 2900
+    assert nearest > 0.999 and checked > 580
 
 
 @pytest.mark.slow

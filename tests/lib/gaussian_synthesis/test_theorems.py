@@ -100,7 +100,7 @@ def neighbours_of(rng, kind):
 @pytest.mark.parametrize("kind", ["unbounded", "bounded"])
 def test_each_theorem_holds_for_the_pairs_that_it_covers(kind, covariance):
     rng, checked, nearest = np.random.default_rng(13), 0, {}
-    for _ in range(200):
+    for _ in range(70):
         first, second = neighbours_of(rng, kind)
         smaller = min(first, second, key=len)
         laws = [gs.fit(first), gs.fit(second)]
@@ -130,7 +130,7 @@ def test_each_theorem_holds_for_the_pairs_that_it_covers(kind, covariance):
             if np.isfinite(bound) and bound > 0:
                 nearest[theorem.name] = max(nearest.get(theorem.name, 0), true / bound)
             checked += 1
-    assert checked > 150
+    assert checked > 50
     expected = {each.name for each in THEOREMS if each.neighbours == kind and covariance in each.covariance}
     assert set(nearest) == expected
     assert max(nearest.values()) > 0.7, nearest
