@@ -41,9 +41,7 @@ const luminance = c => {
 };
 """
 
-MATHEMATICS = (
-    COMMON
-    + r"""
+MATHEMATICS = r"""
 const problems = [];
 for (const e of document.querySelectorAll('span.math, div.math'))
   if (!e.querySelector('math')) problems.push('not typeset: ' + e.textContent.trim().slice(0, 80));
@@ -56,11 +54,8 @@ for (let node; (node = walker.nextNode());) {
 }
 return problems;
 """
-)
 
-OVERFLOW = (
-    COMMON
-    + r"""
+OVERFLOW = r"""
 const problems = [], width = document.documentElement.clientWidth;
 const scrolls = e => {
   for (e = e.parentElement; e; e = e.parentElement)
@@ -79,7 +74,6 @@ for (const e of article.querySelectorAll('*'))
     problems.push('cut off: ' + name(e));
 return problems.slice(0, 8);
 """
-)
 
 # All that is folded is unfolded for it. A box that scrolls must show it, by its edge that fades (book/_static/scrolling.js), and on a
 # desktop no table may need to. On a phone the long texts of a table are in sight, and wide enough to read.
@@ -119,9 +113,7 @@ frames(folded.length ? 2 : 0);  // after the events of what was unfolded
 """
 )
 
-PICTURES = (
-    COMMON
-    + r"""
+PICTURES = r"""
 const problems = [];
 for (const e of document.querySelectorAll('img')) {
   const alt = (e.getAttribute('alt') || '').trim(), source = (e.getAttribute('src') || '').slice(0, 80);
@@ -135,18 +127,14 @@ for (const e of article.querySelectorAll('svg:not(.sd-octicon):not([aria-hidden=
     problems.push('no alternative text: ' + name(e));
 return problems;
 """
-)
 
 # What can be clicked or filled in; axe tells more of it, on fewer pages.
-NAMES = (
-    COMMON
-    + r"""
+NAMES = r"""
 const called = e => [e.textContent, e.title, e.getAttribute('aria-label'), e.getAttribute('aria-labelledby'), e.labels?.length,
   ...[...e.querySelectorAll('img')].map(image => image.alt)].some(said => String(said || '').trim());
 return [...article.querySelectorAll('a[href], button, input:not([type=hidden]), select, summary, textarea')]
   .filter(e => shown(e) && !called(e)).map(e => 'without a name: ' + name(e));
 """
-)
 
 OBJECTS = r"""
 const shown = [...document.querySelectorAll('.cell_output')].map(e => e.textContent.match(/<[\w.]+ object[^>]*>|^\w+\.\S+ +printed /m));
@@ -154,15 +142,20 @@ return shown.filter(Boolean).map(found => 'instead of what it shows: ' + found[0
 """
 
 # Whether a file came from the browser's cache or not.
-WEIGHT = """
+WEIGHT = f"""
 const files = ['navigation', 'resource'].flatMap(kind => performance.getEntriesByType(kind));
-return [document.documentElement.lang, files.reduce((sum, file) => sum + file.decodedBodySize, 0)];
+const loaded = files.reduce((sum, file) => sum + file.decodedBodySize, 0);
+return loaded > (document.documentElement.lang === 'ja' ? {MOST_IN_JAPANESE} : {MOST_BYTES})
+  ? [`the page weighs ${{(loaded / 1e6).toFixed(2)}} MB`] : [];
+"""
+
+ELEMENTS = f"""
+const count = document.querySelectorAll(':not(details.claims:not([open]) .claim *)').length;
+return count > {MOST_ELEMENTS} ? [`the page has ${{count}} elements`] : [];
 """
 
 # WCAG 2 AA: 4.5 to 1 for text, 3 to 1 for large text.
-CONTRAST = (
-    COMMON
-    + r"""
+CONTRAST = r"""
 const problems = new Set();
 const judge = (e, text) => {
   const style = getComputedStyle(e), under = ground(e);
@@ -181,7 +174,6 @@ for (let node; (node = walker.nextNode());) {
 for (const e of article.querySelectorAll('math')) if (shown(e)) judge(e, 'a formula');
 return [...problems].slice(0, 8);
 """
-)
 
 # Without `resultTypes`, axe would list every element that passed. Two of its rules compare colours and take half a minute
 # for a long article: they are for the pages that try menus, headers and links; contrasts are judged by `contrast` everywhere.
@@ -193,14 +185,20 @@ axe.run({resultTypes: ['violations'], rules: {'color-contrast': rule, 'link-in-t
 """
 
 
+def _found(browser: Chromium, *scripts: str) -> list[str]:
+    """Return what `scripts` find, asked in one call: a call to the browser takes longer than most of them."""
+    asked = ", ".join(f"...(() => {{{script}}})()" for script in scripts)
+    return browser.script(f"{COMMON}\nreturn [{asked}];")
+
+
 def mathematics(browser: Chromium) -> list[str]:
     """Return formulas that are not in MathML, or are an error."""
-    return browser.script(MATHEMATICS)
+    return _found(browser, MATHEMATICS)
 
 
 def overflow(browser: Chromium) -> list[str]:
     """Return a page wider than its window, or content cut off where nothing scrolls."""
-    return browser.script(OVERFLOW)
+    return _found(browser, OVERFLOW)
 
 
 def columns(browser: Chromium) -> list[str]:
@@ -210,22 +208,22 @@ def columns(browser: Chromium) -> list[str]:
 
 def pictures(browser: Chromium) -> list[str]:
     """Return pictures that are broken or have no alternative text, and plots on a dark background."""
-    return browser.script(PICTURES)
+    return _found(browser, PICTURES)
 
 
 def objects(browser: Chromium) -> list[str]:
     """Return outputs of cells that name a Python object, as one that shows nothing is, or that show a claim as plain text."""
-    return browser.script(OBJECTS)
+    return _found(browser, OBJECTS)
 
 
 def names(browser: Chromium) -> list[str]:
     """Return links, buttons and fields of the article that a screen reader cannot name."""
-    return browser.script(NAMES)
+    return _found(browser, NAMES)
 
 
 def contrast(browser: Chromium) -> list[str]:
     """Return the text of the article that is too close to the colour behind it."""
-    return browser.script(CONTRAST)
+    return _found(browser, CONTRAST)
 
 
 def console(browser: Chromium) -> list[str]:
@@ -245,15 +243,12 @@ def network(browser: Chromium) -> list[str]:
 
 def weight(browser: Chromium) -> list[str]:
     """Return a page that loads more than 2.4 megabytes, all its files together, uncompressed; some more in Japanese."""
-    language, loaded = browser.script(WEIGHT)
-    most = MOST_IN_JAPANESE if language == "ja" else MOST_BYTES
-    return [f"the page weighs {loaded / 1e6:.2f} MB"] if loaded > most else []
+    return _found(browser, WEIGHT)
 
 
 def elements(browser: Chromium) -> list[str]:
     """Return a page of more than 12,000 elements, which a phone takes long to lay out; claims that are folded (again) do not count."""
-    count = browser.script("return document.querySelectorAll(':not(details.claims:not([open]) .claim *)').length")
-    return [f"the page has {count} elements"] if count > MOST_ELEMENTS else []
+    return _found(browser, ELEMENTS)
 
 
 def accessibility(browser: Chromium, colours: bool = False) -> list[str]:
@@ -267,9 +262,7 @@ def axe() -> str:
     return next(file for file in files("selenium-axe-python") if file.name == "axe.min.js").read_text(encoding="utf-8")
 
 
-CHECKS = (mathematics, overflow, pictures, names, objects, contrast, console, network, weight, elements, columns)
-
-
 def problems(browser: Chromium) -> list[str]:
-    """Return everything that is wrong with the page that `browser` has open."""
-    return [sentence for check in CHECKS for sentence in check(browser)]
+    """Return everything that is wrong with the page that `browser` has open: what all checks above find but `accessibility`."""
+    found = _found(browser, MATHEMATICS, OVERFLOW, PICTURES, NAMES, OBJECTS, CONTRAST, WEIGHT, ELEMENTS)
+    return [*found, *console(browser), *network(browser), *columns(browser)]

@@ -283,7 +283,17 @@ def test_the_other_view_is_another_width_and_mode(browser, small_page):
     assert seen == [True, 390, True]
 
 
-@pytest.mark.sampled(8)
+def test_all_that_is_wrong_with_a_page_is_said_at_once(browser, small_page):
+    """By what judges the pages of the book; some of it hides other faults, or ends the article."""
+    alone = {fault for fault, (check, body, _) in BROKEN.items() if check is page.accessibility or "</article>" in body}
+    together = [each for fault, each in BROKEN.items() if fault not in alone]
+    assert len(together) > 20
+    browser.open(small_page(GOOD + "".join(body for _, body, _ in together)), width=390)
+    said = "; ".join(page.problems(browser))
+    assert [sentence for *_, sentence in together if sentence not in said] == []
+
+
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("fault", BROKEN)
 def test_the_checks_see(browser, small_page, fault):
     check, body, sentence = BROKEN[fault]
