@@ -6,7 +6,8 @@ import html
 import re
 
 _PLAIN = re.compile(r"[^\W_]+(?:[ ._/-][^\W_]+|(?: × )[^\W_]+)*")
-_FORMULA = re.compile("[=+@＝＋－＠-]")
+_BETWEEN = re.compile(r"([;\t\r\n]+)")  # where some spreadsheets begin another cell
+_FORMULA = re.compile(r"\s*[=+@＝＋－＠-]")
 _NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
@@ -47,10 +48,11 @@ def in_html(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Return `text` with an apostrophe before it if a spreadsheet would take it for a formula; numbers are none.
+    """Return `text` with an apostrophe before each part that a spreadsheet would take for a formula; numbers are none.
 
     >>> from lib.release.escapes import no_formula
-    >>> print(no_formula("=1+2"), no_formula("-9"), no_formula("a=b"))
-    '=1+2 -9 a=b
+    >>> print(no_formula("=1+2"), no_formula("-9"), no_formula("a=b"), no_formula("a;=1+2"))
+    '=1+2 -9 a=b a;'=1+2
     """
-    return f"'{text}" if _FORMULA.match(text) and not _NUMBER.fullmatch(text) else text
+    parts = _BETWEEN.split(text)
+    return "".join(f"'{each}" if _FORMULA.match(each) and not _NUMBER.fullmatch(each) else each for each in parts)

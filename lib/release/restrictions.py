@@ -49,7 +49,9 @@ def check(domain: Domain, impossible: Sequence[Condition]) -> None:
             _check_size(even, clause, "never")
     allowed = _named(even, _tables(domain, *(Condition("not", (each,)) for each in impossible)))
     if allowed.log_partition - even.log_partition < _NONE:
-        raise ValueError("never must leave some record possible, got conditions that rule out all records")
+        raise ValueError(
+            "the conditions in never must permit at least one record, got conditions that rule out all records"
+        )
 
 
 def without(model: GraphicalModel, impossible: Sequence[Condition], measurements: Sequence[Measurement]) -> GraphicalModel:  # fmt: skip

@@ -535,7 +535,7 @@ class _Reader:
             self._refuse(node, f"{what} must be [first, last]")
         low, high = (number(each) for each in node.value)
         if not low < high:
-            self._refuse(node, f"{what} must be [first, last], the first below the last")
+            self._refuse(node, f"{what} must be [first, last] with first below last")
         return low, high
 
     def _number(self, node, whole) -> float:

@@ -346,7 +346,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
     if seed is not None:
         return (
-            "**Not for release.** The noise of this run came from a seed, so that readers can repeat it. Anyone who knows the seed "
+            "**Not for release.** The noise of this run came from a seed, so that readers can repeat the run. Anyone who knows the seed "
             "and the program can subtract the noise, so this run protects nobody in the table."
         )
     pair = (
@@ -523,7 +523,9 @@ def _replace(codes, placed, never, place) -> None:
             placed[each.name][left] = place(each, codes[each.name][left], again=True)
     others = np.delete(np.arange(len(codes[next(iter(codes))])), left)
     if not len(others):
-        raise ValueError("never must leave some record possible, got conditions that hold for all records drawn")
+        raise ValueError(
+            "the conditions in never must permit at least one record, got conditions that hold for all records drawn"
+        )
     copied = place.rng.choice(others, len(left))
     for column in (*codes.values(), *placed.values()):
         column[left] = column[copied]

@@ -47,6 +47,7 @@ NO_FLOATS = {
         "here",
         "self._maximal(v, left) for v, left in enumerate(self._left)",
     ],
+    "account": ["(each.rho for each in self.entries if each.state != 'withdrawn'), Fraction(0)"],
     "counter": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],
     "residual_queries": ["entry ** 2 for row in np.atleast_2d(whole - public) for entry in row.tolist()"],

@@ -189,7 +189,7 @@ def test_a_schema_is_given_in_many_forms(tmp_path):
         ("attributes:\n  a: {values: [x], unseen: z}", "column 28: unseen of 'a' must be missing, other or one of its values, got 'z'"),
         ("blanks: [x]\nattributes:\n  a: {values: [x]}", "line 3, column 6: attribute 'a' has the value 'x', which is also one of the blanks"),
         ("attributes:\n  a: {range: [0]}", "line 2, column 14: range of 'a' must be [first, last]"),
-        ("attributes:\n  a: {range: [3, 3]}", "range of 'a' must be [first, last], the first below the last"),
+        ("attributes:\n  a: {range: [3, 3]}", "range of 'a' must be [first, last] with first below last"),
         ("attributes:\n  a: {range: [0, x]}", "line 2, column 18: an integer is expected here, got 'x'"),
         ("attributes:\n  a: {range: [0, nan], whole: no}", "line 2, column 18: a number is expected here, got 'nan'"),
         ("attributes:\n  a: {range: [0, 1.5]}", "an integer is expected here, got '1.5'"),
