@@ -3,8 +3,10 @@
 The objective is the expected squared error of the marginals that matter. A pair r with the weight w_r consists of the
 residuals of its subsets, each spread over the cells of r. Let the residual of e have a squared error of t per degree of
 freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then this residual contributes w_r t dof_e / (cells of r
-outside e). Each attribute alone counts as a set as well, with `SINGLES` times the weights of all sets that contain it.
-The sum over all sets is t times the stake s_e. Single attributes together have at most half of all budget (`shared`).
+outside e). Each attribute alone counts as a set as well, with `SINGLES` d times the weights of all sets that contain it,
+where d is the number of attributes.
+The sum over all sets is t times the stake s_e. Single attributes together have at most half of all budget, or more if
+the requested sets hardly lose by it (`shared`).
 
 Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
 without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
@@ -16,6 +18,12 @@ Lagrange conditions,
 
 as in reverse water-filling (Cover and Thomas 2006, 10.3.3): a residual gets nothing if its signal is below the water
 level. With x = lambda^(-1/2) the cost is piecewise linear in x, so that x follows from sorting (`water_filling`).
+
+A pair of attributes that determine each other has its records in few of its cells. If N records are spread evenly over m of
+the cells, tau^2 is about cells / m times the first guess, (N / cells)^2. The noise in the other cells matters less than (1)
+assumes, because the fit permits no negative counts. If tau^2 is more than `FAR` times the first guess, s_e and 1/tau_e^2 are
+therefore divided by the excess, as if the pair had fewer degrees of freedom with the same squared distance from
+independence (`fewer_cells`).
 
 For unbounded neighbours, c_e is the squared length of what a record adds (`residual_queries`). For bounded neighbours the
 cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and
@@ -36,20 +44,24 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks, in_order
 from .residual_queries import Effect, squared_length, squared_mu
 
-SINGLES = 1.75  # stake of an attribute by itself, in units of the weights of all its pairs together
-MOST_SINGLES = 0.5  # of all budget, for single attributes
+SINGLES = 0.195  # weight of an attribute alone, per attribute, in units of the weights of all its pairs together
+MOST_SINGLES = (0.5, 0.6, 0.7, 0.8, 0.9)  # limits of the part of all budget that single attributes get
+LOSS = 0.03  # increase of the expected error of the requested sets that a higher limit may cause
+FAR = 4.0  # times the first guess of tau^2, from which on a pair is taken to have its records in few cells
 _STEPS = 40  # of the search for w
 
 
-def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float = SINGLES) -> dict[Effect, float]:
+def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float | None = None) -> dict[Effect, float]:
     """Return s_e for the residuals of () and of all subsets of `weights` whose attributes have two values or more.
 
     sizes : the number of values of each attribute, integers in [1, 1e15]
     weights : mapping from sets of one or two attributes (sorted positions) to weights in [1e-100, 1e100]
-    singles : [0, 1e100], the weight of each single attribute, as a multiple of the weights of all sets that contain it
+    singles : [0, 1e100], the weight of each single attribute, as a multiple of the weights of all sets that contain it;
+        by default `SINGLES` times the number of attributes in `weights`
     """
     sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
-    singles = checks.number("singles", singles, "[0, 1e100]")
+    if singles is not None:
+        singles = checks.number("singles", singles, "[0, 1e100]")
     wanted = {clique: checks.number(f"weight of {clique}", w, "[1e-100, 1e100]") for clique, w in weights.items()}
     holding: dict[int, list[float]] = {}
     for clique, weight in wanted.items():
@@ -61,6 +73,8 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
             raise ValueError(f"weights must be of one or two sorted positions in [0, {len(sizes)}), got {clique!r}")
         for v in clique:
             holding.setdefault(v, []).append(weight)
+    if singles is None:
+        singles = SINGLES * len(holding)
     terms = list(wanted.items())
     terms += [((v,), singles * in_order.total(each)) for v, each in sorted(holding.items())]
     found: dict[Effect, float] = {}
@@ -142,14 +156,18 @@ def _within(budget, precisions, sizes, neighbours) -> dict[Effect, float]:
         factor *= budget / cost * (1 - 2**-50)
 
 
-def shared(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals: Mapping[Effect, float],
-           known: Mapping[Effect, float], budget: float, neighbours: str, spent: float) -> dict[Effect, float]:  # fmt: skip
-    """Return `added` with at most `MOST_SINGLES` of all budget for single attributes.
+def shared(stakes: Mapping[Effect, float], of_sets: Mapping[Effect, float], sizes: Sequence[int],
+           inverse_signals: Mapping[Effect, float], known: Mapping[Effect, float], budget: float, neighbours: str,
+           spent: float) -> dict[Effect, float]:  # fmt: skip
+    """Return `added` with a limit to the budget of single attributes: the highest of `MOST_SINGLES` with which sets hardly lose.
 
-    If they would have more, single attributes and pairs get fixed parts of `budget`, each divided by `added`. The limit
-    does not apply to bounded neighbours, because precision of single attributes costs nothing there as long as pairs
-    have more.
+    Half of all budget is always permitted. The next higher limit is permitted if it increases the expected squared error of
+    the requested sets by at most `LOSS`, relative to half. This is the case if most pairs are lost in the noise: then pairs
+    gain as much by precise single attributes. Single attributes and pairs get fixed parts of `budget`, each divided by
+    `added`, if single attributes would otherwise exceed the limit. There is no limit for bounded neighbours, because
+    precision of single attributes costs nothing there as long as pairs have more.
 
+    of_sets : the part of `stakes` that is due to the requested sets: `stakes` with singles=0
     spent : mu^2 of all stages before, [0, 1e100]; the other parameters are those of `added`
     """
     found = added(stakes, sizes, inverse_signals, known, budget, neighbours)
@@ -157,10 +175,32 @@ def shared(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals
     already, more = (
         in_order.total(length * of.get(effect, 0.0) for effect, length in lengths.items()) for of in (known, found)
     )
-    allowed = min(max(MOST_SINGLES * (spent + budget) - already, 1e-3 * budget), 0.999 * budget)
-    pairs: dict[Effect, float] = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
-    if more <= allowed or not pairs or neighbours == "bounded":
+    if neighbours == "bounded" or all(len(effect) < 2 for effect in stakes):
         return found
+    given = stakes, sizes, inverse_signals, known, budget, neighbours
+    best, with_half = found, 0.0
+    for most in MOST_SINGLES:
+        allowed = min(max(most * (spent + budget) - already, 1e-3 * budget), 0.999 * budget)
+        plan = found if more <= allowed else _divided(*given, allowed)
+        left = _left(plan, of_sets, inverse_signals, known)
+        with_half = with_half or left
+        if left > (1 + LOSS) * with_half:
+            break
+        best = plan
+        if plan is found:
+            break
+    return best
+
+
+def _left(plan, of_sets, inverse_signals, known) -> float:
+    """Return the expected squared error of the requested sets after a stage."""
+    after = {e: inverse_signals.get(e, 0.0) + known.get(e, 0.0) + plan.get(e, 0.0) for e in of_sets if e}
+    return in_order.total(of_sets[e] / precision if precision else math.inf for e, precision in after.items())
+
+
+def _divided(stakes, sizes, inverse_signals, known, budget, neighbours, allowed) -> dict[Effect, float]:
+    """Return `added` with the part `allowed` of `budget` for single attributes and the total, and the rest for pairs."""
+    pairs: dict[Effect, float] = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
     others = {effect: stake for effect, stake in stakes.items() if len(effect) < 2}
     parts = ((others, allowed), (pairs, budget - allowed))
     alone, together = (added(part, sizes, inverse_signals, known, most, neighbours) for part, most in parts)
@@ -203,14 +243,24 @@ def first_signal(records: float, cells: int) -> float:
     return (checks.number("cells", cells, "[1, 1e100]") / checks.number("records", records, "[1, inf)")) ** 2
 
 
-def inverse_signal(norm: float, sigma: float, degrees: int) -> float:
+def inverse_signal(norm: float, sigma: float, degrees: int, guess: float) -> float:
     """Return an estimate of 1 / tau^2 of a pair from the `norm` of its residual with noise of deviation `sigma`.
 
     norm : (-1e150, 1e150); sigma : (0, 1e150]; degrees : [1, 1e15], the pair's degrees of freedom
+    guess : (0, 1e150], the `first_signal` of the pair
 
-    A pair whose norm is lost in the noise may be as far from independence as the noise, so that tau^2 is at least 0.4
-    sigma^2 / degrees.
+    A pair whose norm is lost in the noise may be as far from independence as the noise. So tau^2 is at least 0.4 sigma^2 /
+    degrees, or `FAR` / guess if this is less.
     """
     norm, sigma = checks.number("norm", norm, "(-1e150, 1e150)"), checks.number("sigma", sigma, "(0, 1e150]")
-    degrees = checks.whole("degrees", degrees, "[1, 1e15]")
-    return degrees / max(max(norm, 0.0) ** 2 - 0.5 * sigma**2, 0.4 * sigma**2)
+    degrees, guess = checks.whole("degrees", degrees, "[1, 1e15]"), checks.number("guess", guess, "(0, 1e150]")
+    return degrees / max(max(norm, 0.0) ** 2 - 0.5 * sigma**2, min(0.4 * sigma**2, FAR * degrees / guess))
+
+
+def fewer_cells(guess: float, inverse_signal: float) -> float:
+    """Return the number, at least 1, by which the degrees of freedom of a pair are divided: tau^2 over `FAR` / guess.
+
+    guess : (0, 1e150], the `first_signal` of the pair; inverse_signal : (0, 1e150], 1 / tau^2
+    """
+    guess = checks.number("guess", guess, "(0, 1e150]")
+    return max(guess / checks.number("inverse_signal", inverse_signal, "(0, 1e150]") / FAR, 1.0)

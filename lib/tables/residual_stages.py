@@ -6,8 +6,8 @@
 3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the norm of its
    residual less the predicted one. A pair of few cells costs little to measure, so that its norm is not asked for.
 4. Two stages, with 40 and 60 % of what is left, ask for residuals of single attributes and pairs. Each divides its
-   budget among them by reverse water-filling (`residual_plan`), with at most half of all budget for single attributes.
-   The first stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be
+   budget among them by reverse water-filling (`residual_plan`). Single attributes together get at most half of all budget,
+   or more if the plan expects that the pairs hardly lose by it. The first stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be
    off by the mean count of a cell. The second stage learns from the first how far each pair stands out: from
    independence if the first model has room for the pair, and otherwise from that model.
 5. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
@@ -222,7 +222,7 @@ class _Run:
                 for v in pair:
                     self.weights.setdefault((v,), weight)
         self.pairs = [clique for clique in self.weights if len(clique) == 2]
-        self.stakes = residual_plan.stakes(sizes, self.weights)
+        self.stakes, self.of_sets = (residual_plan.stakes(sizes, self.weights, *more) for more in ((), (0.0,)))
         if total is not None:
             self.stakes.pop(())
         self.answers = Answers(sizes, total)
@@ -253,7 +253,8 @@ class _Run:
         precisions = residual_plan.added(dict.fromkeys(large, 1.0), sizes, {}, {}, spent, self.neighbours)
         answers = self.ask(precisions, norms=True)
         for pair, (value, sigma) in answers.items():
-            self.signals[pair] = residual_plan.inverse_signal(float(value), float(sigma), degrees[pair])
+            guess = residual_plan.first_signal(self.answers.total, self._cells(pair))
+            self.signals[pair] = residual_plan.inverse_signal(float(value), float(sigma), degrees[pair], guess)
         return Fraction(spent)
 
     def stage(self, budget) -> None:
@@ -262,10 +263,14 @@ class _Run:
         known = {effect: self.answers.precision(effect) for effect in self.stakes}
         spent = math.fsum(stage.squared_mu for stage in self.stages)
         if self.stakes:
-            sizes = self.domain.sizes
-            self.ask(
-                residual_plan.shared(self.stakes, sizes, first | self.signals, known, budget, self.neighbours, spent)
+            signals: dict[Effect, float] = first | self.signals
+            fewer: dict[Effect, float] = {e: residual_plan.fewer_cells(first[e], signals[e]) for e in first}
+            of_all, of_sets, signals = (
+                {e: value / fewer.get(e, 1.0) for e, value in each.items()}
+                for each in (self.stakes, self.of_sets, signals)
             )
+            given = self.domain.sizes, signals, known, budget, self.neighbours
+            self.ask(residual_plan.shared(of_all, of_sets, *given, spent))
 
     def ask(self, precisions, *, norms=False) -> dict[Effect, tuple]:
         """Answer residuals, or their norms, with noise of the variances 1/`precisions` or slightly more.

@@ -721,7 +721,8 @@ def models():
         budget=2.0,
     )
     yield call("residual_plan.first_signal", records=100.0, cells=6)
-    yield call("residual_plan.inverse_signal", norm=10.0, sigma=2.0, degrees=6)
+    yield call("residual_plan.inverse_signal", norm=10.0, sigma=2.0, degrees=6, guess=0.1)
+    yield call("residual_plan.fewer_cells", guess=2.0, inverse_signal=0.1)
     yield call("residual_stages.pair_weights", domain=domain, workload=2)
     yield call("residual_stages.staged_residuals", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, neighbours="unbounded", total=4, records=5,
                max_cells=100, spare=("records", "total", "epsilon"))  # fmt: skip

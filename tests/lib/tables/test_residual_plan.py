@@ -96,18 +96,45 @@ def test_a_stage_spends_its_budget_and_no_more(neighbours, budget):
     assert ((0, 3) in found) == (budget > 1e5)  # a residual below the water gets nothing
 
 
-def test_single_attributes_have_at_most_half_of_all_budget(neighbours="unbounded"):
-    sizes, known = (4, 5, 30), {(0,): 0.3}
-    stakes = {e: s for e, s in plan.stakes(sizes, dict.fromkeys(itertools.combinations(range(3), 2), 1.0)).items() if e}
+def share_of_singles(signals, budget, known, spent, sizes=(4, 5, 30)):
+    """Return the part of all budget that single attributes have after `shared`, and with each limit alone the expected error."""
+    pairs = dict.fromkeys(itertools.combinations(range(len(sizes)), 2), 1.0)
+    stakes, of_sets = ({e: s for e, s in plan.stakes(sizes, pairs, *more).items() if e} for more in ((1.75,), (0.0,)))
+    run = lambda: plan.shared(stakes, of_sets, sizes, signals, known, budget, "unbounded", spent)  # noqa: E731
+    found = run()
+    assert budget * (1 - 1e-9) <= squared_mu(found, sizes, "unbounded") <= budget
+    errors = {}
+    for most in plan.MOST_SINGLES:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(plan, "MOST_SINGLES", (most,))
+            only = run()
+        errors[most] = sum(s / (signals.get(e, 0.0) + known.get(e, 0.0) + only.get(e, 0.0)) for e, s in of_sets.items())
+    alone = {v: known.get((v,), 0.0) + found.get((v,), 0.0) for v in range(len(sizes))}
+    part = sum(p * (1 - 1 / sizes[v]) for v, p in alone.items()) / (spent + budget)
+    return part, [errors[most] / errors[0.5] for most in plan.MOST_SINGLES]
+
+
+@pytest.mark.parametrize(
+    "weak, low",
+    [(0.3, 0.5), (1.0, 0.6), (3.0, 0.8)],
+    ids=["pairs that can be measured", "pairs in between", "pairs nearly lost in the noise"],
+)
+def test_single_attributes_have_more_than_half_only_where_pairs_hardly_lose(weak, low):
+    signals = {(0, 1): weak / 10, (0, 2): weak, (1, 2): weak}
+    part, errors = share_of_singles(signals, 1.0, {(0,): 0.1, (1,): 0.02}, 0.25)
+    within = [most for most, error in zip(plan.MOST_SINGLES, errors) if error <= 1 + plan.LOSS]
+    assert within == list(plan.MOST_SINGLES[: len(within)]) and within[-1] == low
+    assert part == pytest.approx(low)
+
+
+def test_limits_on_single_attributes_do_not_bind_if_they_matter_little_or_neighbours_are_bounded():
+    sizes = (4, 5, 30)
+    pairs = dict.fromkeys(itertools.combinations(range(3), 2), 1.0)
+    stakes, of_sets = ({e: s for e, s in plan.stakes(sizes, pairs, *more).items() if e} for more in ((), (0.0,)))
+    few = {e: s if len(e) == 2 else 1e-3 * s for e, s in stakes.items()}
     weak = {(0, 1): 1e-3, (0, 2): 10.0, (1, 2): 10.0}
-    found = plan.shared(stakes, sizes, weak, known, 1.0, neighbours, 0.25)
-    alone, before = {e: p for e, p in found.items() if len(e) == 1}, squared_mu(known, sizes, neighbours)
-    assert squared_mu(found, sizes, neighbours) <= 1.0
-    assert squared_mu(alone, sizes, neighbours) == pytest.approx(0.5 * 1.25 - before)
-    free = plan.added(stakes, sizes, weak, known, 1.0, neighbours)
-    assert all(p > alone[e] for e, p in free.items() if e in alone and e not in known)
-    few = {e: s if len(e) == 2 else 1e-3 * s for e, s in stakes.items()}  # single attributes matter little
-    assert plan.shared(few, sizes, weak, {}, 1.0, neighbours, 0.0) == plan.added(few, sizes, weak, {}, 1.0, neighbours)
+    for each, neighbours in ((few, "unbounded"), (stakes, "bounded")):
+        assert plan.shared(each, of_sets, sizes, weak, {}, 1.0, neighbours, 0.0) == plan.added(each, sizes, weak, {}, 1.0, neighbours)  # fmt: skip
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -118,16 +145,31 @@ def test_shared_stages_do_not_exceed_their_budget_by_a_last_digit(seed):
     for _ in range(400):
         budget = math.exp(rng.uniform(-10, 10))
         signals = {e: rng.exponential(3 * budget) for e in stakes if len(e) == 2}
-        given = stakes, sizes, signals, {(0,): budget * rng.uniform(0, 0.6)}, budget, "unbounded"
-        found = plan.shared(*given, 0.0)
-        limited += found != plan.added(*given)
+        given = sizes, signals, {(0,): budget * rng.uniform(0, 0.6)}, budget, "unbounded"
+        found = plan.shared(stakes, stakes, *given, 0.0)
+        limited += found != plan.added(stakes, *given)
         assert budget * (1 - 1e-9) <= squared_mu(found, sizes, "unbounded") <= budget
     assert limited > 300
 
 
 def test_the_signal_of_a_norm_is_its_square_less_noise():
-    assert plan.inverse_signal(10.0, 2.0, 49) == pytest.approx(49 / 98)
-    assert plan.inverse_signal(-3.0, 2.0, 49) == plan.inverse_signal(0.1, 2.0, 49) == pytest.approx(49 / 1.6)
+    assert plan.inverse_signal(10.0, 2.0, 49, 0.1) == pytest.approx(49 / 98)
+    assert plan.inverse_signal(-3.0, 2.0, 49, 0.1) == plan.inverse_signal(0.1, 2.0, 49, 0.1) == pytest.approx(49 / 1.6)
+
+
+def test_a_lost_norm_does_not_make_a_pair_far_from_independence():
+    guess = plan.first_signal(1000.0, 64)
+    assert plan.inverse_signal(-3.0, 1e4, 49, guess) == pytest.approx(guess / plan.FAR)
+    assert plan.fewer_cells(guess, plan.inverse_signal(-3.0, 1e4, 49, guess)) == 1.0
+
+
+def test_a_pair_with_records_in_few_cells_counts_as_so_many_fewer_cells():
+    """1000 records on the diagonal of 50 x 50 cells: 1/50 of the cells are used, and `FAR` is part of the first guess."""
+    table = np.diag(np.full(50, 20.0))
+    tau2 = (centred(table) ** 2).sum() / 49**2
+    found = plan.fewer_cells(plan.first_signal(1000.0, 50 * 50), 1 / tau2)
+    assert found == pytest.approx(50 / plan.FAR, rel=0.03)
+    assert plan.fewer_cells(2.0, 2.0) == plan.fewer_cells(2.0, 5.0) == 1.0
 
 
 def test_equal_residuals_with_equal_prices_share_equally():
@@ -157,6 +199,8 @@ def test_a_pair_is_first_expected_to_be_off_by_an_even_cell():
             r"same shape \(m,\), m >= 1, got \(1,\), \(2,\)",
         ),
         (lambda: plan.first_signal(0.5, 4), r"records must be in \[1, inf\), got 0.5"),
+        (lambda: plan.inverse_signal(1.0, 1.0, 4, 0.0), "guess must be in .0, 1e150., got 0"),
+        (lambda: plan.fewer_cells(1.0, 0.0), "inverse_signal must be in .0, 1e150., got 0"),
     ],
 )
 def test_bad_input_is_refused(call, named):
