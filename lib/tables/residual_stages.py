@@ -35,6 +35,7 @@ precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuil
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -51,7 +52,17 @@ from .counting import Counted, Counts, Workload, requested
 from .graphical_model import GraphicalModel, counts_of_pairs
 from .record_moving import SWEEPS, moved
 from .residual_answers import Answers, targets
-from .residual_queries import Effect, RoundedDraws, answer, exact_answer, exact_norm, norm_answer, sigma_for, squared_mu
+from .residual_queries import (
+    Effect,
+    RoundedDraws,
+    answer,
+    centred,
+    exact_answer,
+    exact_norm,
+    norm_answer,
+    sigma_for,
+    squared_mu,
+)
 from .table import Domain, Table
 
 TOTAL = Fraction(1, 100)  # of mu^2, for the number of records
@@ -90,7 +101,7 @@ class StagedResult:
     synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
     targets : the counts of pairs that the records were moved towards, for as many records as the model has
     stages : the number of records first, unless it is public; then single attributes, norms if there are large pairs, and two
-        stages of residuals
+        stages of residuals. A run with `earlier` stages leaves out the first ones that these make unnecessary
     total : the public number of records, else None
     mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent. In an exact run
         both are Fractions
@@ -107,7 +118,8 @@ class StagedResult:
 
 def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
                      rng: np.random.Generator | None = None, neighbours: str = "unbounded", total: int | None = None,
-                     records: int | None = None, max_cells: int = MAX_CELLS) -> StagedResult:  # fmt: skip
+                     records: int | None = None, max_cells: int = MAX_CELLS,
+                     earlier: Sequence[Stage] = ()) -> StagedResult:  # fmt: skip
     """Return a `StagedResult` of synthetic records, which satisfies (epsilon, delta)-DP for `neighbours`.
 
     table : a `Table`, or another object with a domain and counts
@@ -121,6 +133,9 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         everything else about the records
     records : number of records to synthesize, by default the model's total (`GraphicalModel.synthesize`)
     max_cells : largest number of cells of the model's junction tree, at least the sum of the attributes' sizes
+    earlier : the stages of results for the same records. The run also uses their answers, and spends its budget on the two
+        stages of residuals only if they contain answers for all single attributes. Epsilon and delta cover this run alone.
+        All runs together are mu-GDP with mu^2 the sum of theirs if their budgets were fixed beforehand
 
     Attributes outside the workload are uniform in the result. If the pairs have more than 2^24 cells together, the
     largest pairs are left out, whatever the records are. Raises ``ValueError`` for values outside these ranges, larger
@@ -147,6 +162,8 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     max_cells = checks.whole("max_cells", max_cells, f"[{sum(table.domain.sizes)}, inf)")
     if records is not None:
         records = checks.whole("records", records, "[1, inf)")
+    if not isinstance(earlier, Sequence) or not all(isinstance(stage, Stage) for stage in earlier):
+        raise ValueError(f"earlier must be a sequence of Stage objects, got {earlier!r:.100}")
     mu: float | Fraction
     if rng is None:
         draws, later = RoundedDraws(1, {}, system_rng()), np.random.default_rng()  # the latter for noisy numbers only
@@ -157,11 +174,16 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         sigma = float(accounting.gaussian_sigma(epsilon, delta))
         mu, budget = 1 / sigma, 1 / Fraction(sigma) ** 2
     run = _Run(table, pair_weights(table.domain, workload), neighbours, total, later, draws)
-    if total is None:
+    for stage in earlier:
+        run.recall(stage)
+    if total is None and not run.answers.precision(()):
         run.ask({(): _below(budget * TOTAL)})
         budget *= 1 - TOTAL
-    run.first(_below(budget * FIRST))
-    budget = (1 - FIRST) * budget - run.norms(budget * NORMS)
+    if all(run.answers.precision(effect) for effect in run.stakes if len(effect) == 1):
+        run.look(*run.fit(min(max_cells, _EARLY_CELLS)))
+    else:
+        run.first(_below(budget * FIRST))
+        budget = (1 - FIRST) * budget - run.norms(budget * NORMS)
     for number, share in enumerate(STAGES):
         run.stage(_below(budget * share))
         model, inside = run.fit(max_cells if number == len(STAGES) - 1 else min(max_cells, _EARLY_CELLS))
@@ -229,6 +251,7 @@ class _Run:
         self.counts = Counts(table, [self._named(effect) for effect in self.stakes])
         self.signals: dict[Effect, float] = {}
         self.stages: list[Stage] = []
+        self.before = 0.0  # mu^2 of earlier runs
 
     def _cells(self, effect) -> int:
         return math.prod(self.domain.sizes[v] for v in effect)
@@ -253,15 +276,35 @@ class _Run:
         precisions = residual_plan.added(dict.fromkeys(large, 1.0), sizes, {}, {}, spent, self.neighbours)
         answers = self.ask(precisions, norms=True)
         for pair, (value, sigma) in answers.items():
-            guess = residual_plan.first_signal(self.answers.total, self._cells(pair))
-            self.signals[pair] = residual_plan.inverse_signal(float(value), float(sigma), degrees[pair], guess)
+            self.hear(pair, value, sigma)
         return Fraction(spent)
+
+    def hear(self, pair, value, sigma) -> None:
+        """Learn the signal of a pair from its noisy norm, `value`, with noise of standard deviation `sigma`."""
+        guess = residual_plan.first_signal(self.answers.total, self._cells(pair))
+        degrees = math.prod(self.domain.sizes[v] - 1 for v in pair)
+        self.signals[pair] = residual_plan.inverse_signal(float(value), float(sigma), degrees, guess)
+
+    def recall(self, stage) -> None:
+        """Use the answers of a `Stage` of an earlier run."""
+        self.before += stage.squared_mu
+        for names, values in stage.answers.items():
+            axes, shape = self.domain.axes(names), () if stage.norms else self.domain.shape(names)
+            values = checks.real(f"earlier answers for {names}", values, "(-1e150, 1e150)")
+            sigma = checks.number(f"earlier sigma of {names}", float(stage.sigmas[names]), "[1e-75, 1e75]")
+            if values.shape != shape:
+                raise ValueError(f"earlier answers for {names} must have shape {shape}, got {values.shape}")
+            effect = tuple(sorted(axes))
+            if stage.norms and len(effect) == 2 and effect in self.stakes:
+                self.hear(effect, values, sigma)
+            elif not stage.norms and effect in self.stakes:
+                self.answers.record(effect, centred(values.transpose(np.argsort(axes))), sigma**-2)
 
     def stage(self, budget) -> None:
         """Plan and run a stage of mu^2 = `budget`. Single attributes and the total have no signal to stand out from."""
         first = {e: residual_plan.first_signal(self.answers.total, self._cells(e)) for e in self.stakes if len(e) == 2}
         known = {effect: self.answers.precision(effect) for effect in self.stakes}
-        spent = math.fsum(stage.squared_mu for stage in self.stages)
+        spent = math.fsum(stage.squared_mu for stage in self.stages) + self.before
         if self.stakes:
             signals: dict[Effect, float] = first | self.signals
             fewer: dict[Effect, float] = {e: residual_plan.fewer_cells(first[e], signals[e]) for e in first}

@@ -12,6 +12,7 @@ from lib.tables import Domain, Table, residual_queries, residual_stages, staged_
 from lib.tables.graphical_model import GraphicalModel
 from lib.tables.residual_answers import Answers, simplex_projection, targets
 from lib.tables.residual_queries import centred
+from lib.tables.residual_stages import Stage
 from tests.lib.tables.made import dependent
 
 DOMAIN = Domain({"a": 3, "b": 4, "c": 2, "d": 5, "e": 1})
@@ -96,6 +97,45 @@ def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
         assert np.array_equal(again.synthetic.records, first.synthetic.records)
         worst = max(worst, apart(asked, heard.asked))
     assert 0.5 * first.mu**2 < worst <= first.mu_used**2 * (1 + 1e-12) and first.mu_used <= first.mu
+
+
+@pytest.mark.parametrize("records", [2000, 60])
+def test_a_run_that_continues_reads_the_records_at_its_own_cost_only(records, monkeypatch):
+    table = Table(TABLE.records[:records], DOMAIN)
+    earlier = staged_residuals(table, 1.0, 1e-6, rng=np.random.default_rng(20)).stages
+    heard = Heard(monkeypatch)
+    first = staged_residuals(CountsOnly(table), 0.5, 1e-6, rng=np.random.default_rng(21), earlier=earlier)
+    asked = heard.replay()
+    without = Table(table.records[1:], DOMAIN)
+    again = staged_residuals(CountsOnly(without), 0.5, 1e-6, rng=np.random.default_rng(21), earlier=earlier)
+    assert np.array_equal(again.synthetic.records, first.synthetic.records)
+    assert len(first.stages) == 2 and not any(stage.norms for stage in first.stages)
+    assert apart(asked, heard.asked) == pytest.approx(first.mu_used**2) and first.mu_used <= first.mu
+
+
+def test_a_run_uses_the_answers_of_earlier_ones_whatever_the_order_of_attributes():
+    other = Domain({name: DOMAIN.shape((name,))[0] for name in reversed(DOMAIN.attributes)})
+    turned = Table(TABLE.records[:, ::-1], other)
+    earlier = staged_residuals(turned, 200.0, 1e-6, rng=np.random.default_rng(22)).stages
+    off = [
+        np.mean([np.abs(found.synthetic.marginal(pair) - TABLE.marginal(pair)).sum() / len(TABLE) for pair in PAIRS])
+        for found in (
+            staged_residuals(TABLE, 0.01, 1e-6, rng=np.random.default_rng(23), records=2000, earlier=stages)
+            for stages in (earlier, earlier[:-1], ())
+        )
+    ]
+    assert off[0] < 0.02 and off[0] < off[1] < off[2]
+
+
+def test_single_attributes_keep_their_part_of_the_budget_of_all_runs():
+    """As if a run of twice the budget had been interrupted: the later stages do not take all of it for pairs."""
+    part = lambda stages: math.fsum(  # noqa: E731
+        (1 - 1 / DOMAIN.shape(names)[0]) / sigma**2
+        for stage in stages for names, sigma in stage.sigmas.items() if len(names) == 1
+    ) / math.fsum(stage.squared_mu for stage in stages)  # fmt: skip
+    run = lambda **more: staged_residuals(TABLE, 0.02, 1e-6, rng=np.random.default_rng(24), **more).stages  # noqa: E731
+    first = run()
+    assert part(run(earlier=first)) > 0.8 * part(first)
 
 
 @pytest.mark.parametrize(
@@ -333,6 +373,10 @@ def test_answers_for_one_residual_are_averaged_by_precision():
         ),
         ({"records": 0}, r"records must be in \[1, inf\), got 0"),
         ({"max_cells": 14}, r"max_cells must be in \[15, inf\), got 14"),
+        ({"earlier": 3}, "earlier must be a sequence of Stage objects, got 3"),
+        ({"earlier": [Stage({("a",): 1.0}, {("a",): np.zeros(4)}, 1.0)]}, r"must have shape \(3,\), got \(4,\)"),
+        ({"earlier": [Stage({("a",): 0.0}, {("a",): np.zeros(3)}, 1.0)]}, r"earlier sigma of \('a',\) must be in"),
+        ({"earlier": [Stage({("z",): 1.0}, {("z",): np.zeros(3)}, 1.0)]}, "attributes must be among"),
     ],
 )
 def test_bad_input_is_refused(options, named):
