@@ -1,4 +1,4 @@
-"""Staged residuals beside AIM on ten tables: the rule of encoding, the pairing of runs, and changes of known numbers."""
+"""Staged residuals beside AIM on public tables: the rule of encoding, the pairing of runs, and changes of known numbers."""
 
 import numpy as np
 import pandas as pd
