@@ -94,9 +94,7 @@ class Answers(Reconciliation):
             if growth is None:
                 scopes = (*chosen, *sorted(alone))
                 growth = Growth(scopes, sizes, junction_tree(scopes, sizes))
-            if growth.has(pair):
-                chosen.append(pair)
-            elif growth.within(limit, pair):
+            if growth.has(pair) or growth.within(limit, pair):
                 chosen.append(pair)
                 alone -= {(v,) for v in pair}
                 growth, refused = None, 0

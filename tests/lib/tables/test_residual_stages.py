@@ -336,6 +336,21 @@ def test_pairs_that_stand_out_fill_the_tree_and_no_more():
     assert answers(1e-9).standing_out(10**6) == everything[:4]  # nothing exceeds its noise
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_inside_a_clique_count_when_later_pairs_are_tried(seed):
+    """The tree of a cycle has one of its chords. With both, four attributes form one clique, which may exceed the limit."""
+    rng, sizes = np.random.default_rng(seed), (8,) * 6
+    domain = Domain({f"a{v}": size for v, size in enumerate(sizes)})
+    for _ in range(10):
+        known = Answers(sizes, 1e4)
+        for v, size in enumerate(sizes):
+            known.record((v,), np.zeros(size), 1.0)
+        for pair in itertools.combinations(range(6), 2):
+            known.record(pair, rng.exponential() * 100 * centred(rng.normal(size=(8, 8))), 1.0)
+        cliques = [tuple(domain.attributes[v] for v in clique) for clique in known.standing_out(3000)]
+        assert GraphicalModel(domain, {names: np.zeros(domain.shape(names)) for names in cliques}).size <= 3000
+
+
 def test_a_pair_of_noise_alone_does_not_stand_out_before_a_weak_dependence():
     """The noise of the large pair adds up to more counts than the dependence of the small one."""
     found, rng = Answers((20, 20, 2, 2), 2000.0), np.random.default_rng(16)
