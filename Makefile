@@ -243,10 +243,11 @@ assignments: $(CLASSROOM) ## make a zip per assignment in build/assignments (LAN
 	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" \
 	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
 
-grade: $(CLASSROOM) ## grade a class (SUBMISSIONS=folder VARIANT=name, or VARIANTS=variants.csv; ROSTER=names.txt BANK=folder MARKS=by-hand.csv)
+grade: $(CLASSROOM) ## grade a class (SUBMISSIONS=folder VARIANT=name, or VARIANTS=variants.csv; ROSTER=names.txt BANK=folder MARKS=by-hand.csv DUE=due.csv ANONYMOUS=yes)
 	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }
 	@$(PY) -m notebooks.assignments.grade "$(SUBMISSIONS)" --variant "$(or $(VARIANT),default)" \
-	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(BANK),--bank "$(BANK)") $(if $(MARKS),--marks "$(MARKS)")
+	  $(if $(VARIANTS),--variants "$(VARIANTS)") $(if $(ROSTER),--roster "$(ROSTER)") $(if $(BANK),--bank "$(BANK)") $(if $(MARKS),--marks "$(MARKS)") \
+	  $(if $(DUE),--due "$(DUE)") $(if $(ANONYMOUS),--anonymous)
 
 ##@ Changing it
 

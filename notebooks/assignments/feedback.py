@@ -23,8 +23,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from book._ext.mathml import mathml
 from lib.numerics.in_order import total
 from lib.release.files import whole
-from notebooks.assignments import assignment, confinement, language
+from notebooks.assignments import assignment, confinement, deadlines, language
 from notebooks.assignments.language import say
+from notebooks.assignments.tables import code_of
 
 DEEPEST = 2000  # tags opened and not closed: the cleaner takes time with the square of it
 MOST_TAGS = 200_000  # of a page, which a browser shows in about three seconds
@@ -63,7 +64,7 @@ pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-lef
 """
 
 
-def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
+def write_pages(records: list[dict], keys: dict, folder: Path, anonymous: bool = False) -> list[str]:
     """Write feedback and executed notebooks below `folder`, and return the path of each record's page."""
     pages: list[str] = []
     taken: set = set()
@@ -72,7 +73,7 @@ def write_pages(records: list[dict], keys: dict, folder: Path) -> list[str]:
         write(folder / f"executed/{path}.ipynb", nbformat.writes(executed(record)))
         write(folder / f"feedback/{path}.html", page(record))
         pages.append(f"feedback/{path}.html")
-    write(folder / "by-hand.html", by_hand(records, keys))
+    write(folder / "by-hand.html", by_hand(records, keys, anonymous))
     return pages
 
 
@@ -137,11 +138,13 @@ def _answer(text: str, markdown) -> str:
 def page(record: dict) -> str:
     to = record["language"]
     rows = "".join(_row(question, record) for question in record["questions"])
-    got = total(question["points"] or 0 for question in record["questions"])
+    got = deadlines.points(record)
     out_of = total(question["out_of"] for question in record["questions"])
     file = say(f"File: {record['file']}", to)
     body = [f"<p>{html.escape(file)}</p>" * bool(record["file"]), _problems(record["problems"], to)]
     if rows:
+        if deduction := late(record, to):
+            body.append(f'<p class="lost">{html.escape(deduction)}</p>')
         body.append(f"<p><strong>{got:g} {say('of', to)} {out_of:g} {say('points', to)}</strong></p>")
         heads = (say("question", to), say("part", to), say("points", to), say("remark", to))
         body.append(f"<table><tr>{''.join(f'<th>{head}</th>' for head in heads)}</tr>{rows}</table>")
@@ -151,11 +154,27 @@ def page(record: dict) -> str:
     return PAGE.format(title=html.escape(title), body="\n".join(body), language=to)
 
 
+def late(record: dict, to: str = language.SOURCE) -> str:
+    """Return what a record loses by lateness, in words of the language `to`; nothing if it was handed in in time."""
+    found = record.get("late", {"days": 0})
+    if not found["days"]:
+        return ""
+    return say(
+        f"Days late: {found['days']}, of which {found['free']} are free. {found['lost']:g} % of the points are deducted.",
+        to,
+    )
+
+
 def _row(question: dict, record: dict) -> str:
     points, out_of, to = question["points"], question["out_of"], record["language"]
     shown = say("to be marked", to) if points is None else f"{points:g} {say('of', to)} {out_of:g}"
     colour = "full" if points == out_of else "lost" if points is not None else ""
     note = say(re.sub(r"^AssertionError: ", "", question["note"]), to)
+    if "tested" in question:
+        tested = say(f"marked by hand; the test gave {question['tested']:g}", to)
+        note = f"{question['remark']} ({tested})"
+    elif "remark" in question:
+        note = f"{note} {question['remark']}"
     part = language.part(question["part"], record["assignment"], to)
     return f'<tr><td>{html.escape(question["id"])}</td><td>{html.escape(part)}</td><td class="{colour}">{shown}</td><td>{html.escape(note)}</td></tr>'
 
@@ -202,8 +221,9 @@ def _picture(text: str) -> str:
 # ---- all answers to one question
 
 
-def by_hand(records: list[dict], keys: dict) -> str:
-    """Return every free-text answer still to be marked, question by question, each under its model answer and rubric."""
+def by_hand(records: list[dict], keys: dict, anonymous: bool = False) -> str:
+    """Return every free-text answer still to be marked, question by question, each under its model answer and rubric; if
+    `anonymous`, with codes for names and in their order."""
     parts = []
     for name, key in keys.items():
         for cell in key.cells:
@@ -216,6 +236,8 @@ def by_hand(records: list[dict], keys: dict) -> str:
                 and question["by_hand"]
                 and question["points"] is None
             ]
+            if anonymous:
+                answers = sorted(("", code_of(file), shown) for _, file, shown in answers)
             if answers:
                 parts.append(f"<h2>{html.escape(cell.id)} ({assignment.points(cell):g} points)</h2>")
                 parts.append(_markdown(re.sub(r"(?m)^### (BEGIN|END) SOLUTION$", "", cell.source)))

@@ -1,5 +1,5 @@
 """Grade a folder of submissions: `make grade SUBMISSIONS=folder [VARIANT=2026a | VARIANTS=variants.csv] [ROSTER=names.txt]
-[MARKS=by-hand.csv]`.
+[MARKS=by-hand.csv] [DUE=due.csv] [ANONYMOUS=yes]`.
 
     python -m notebooks.assignments.grade submissions/ --variant 2026a
 
@@ -12,10 +12,13 @@ The folder is only read. All output is in `build/grading/<its name>`:
 - `platform.csv` for Moodle and `canvas.csv` for Canvas: a row for every student and a column for every assignment, whose
   cell is empty until all answers have their marks;
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
-  a copy that MARKS names, and run the command again;
+  a copy that MARKS names, and run the command again. A row for a test replaces the points that the test gave. With
+  ANONYMOUS=yes, codes replace the names of students and files in both;
 - `class.html`: which test failed how often, the marks, similar submissions;
 - `feedback/`: a page for each student and assignment, without anything from outside;
 - `executed/`: the notebooks as they ran, the tests as given to students.
+
+DUE is a table of due dates, late days and extensions (`deadlines`).
 """
 
 from __future__ import annotations
@@ -46,9 +49,19 @@ from pathlib import Path  # noqa: E402
 from book.editions import catalogues  # noqa: E402
 from book.kept import content_key  # noqa: E402
 from lib.release.files import whole  # noqa: E402
-from notebooks.assignments import assignment, confinement, feedback, judge, language, overview, shipped, submissions  # noqa: E402
+from notebooks.assignments import (  # noqa: E402
+    assignment,
+    confinement,
+    deadlines,
+    feedback,
+    judge,
+    language,
+    overview,
+    shipped,
+    submissions,
+)
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
-from notebooks.assignments.tables import enter_marks, read_marks, roster, sign_of, table, variants  # noqa: E402
+from notebooks.assignments.tables import code_of, enter_marks, read_marks, roster, sign_of, table, variants  # noqa: E402
 
 FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
@@ -243,10 +256,9 @@ def _summary(record) -> str:
 
 
 def totals(record) -> tuple[float, float]:
-    """Return points so far, and points still to be given by hand."""
-    given = [question for question in record["questions"] if question["points"] is not None]
+    """Return points so far, less those that are lost by lateness, and points still to be given by hand."""
     waiting = [question for question in record["questions"] if question["points"] is None]
-    return sum(question["points"] for question in given), sum(question["out_of"] for question in waiting)
+    return deadlines.points(record), sum(question["out_of"] for question in waiting)
 
 
 def _waiting(records: list[dict]) -> list[str]:
@@ -267,23 +279,25 @@ def _not_known(records: list[dict], variant: str) -> list[str]:
 # ---- what is written
 
 
-def write(records: list[dict], cases: dict, target: Path) -> None:
-    """Write all tables and pages into the folder `target`, each whole."""
+def write(records: list[dict], cases: dict, target: Path, anonymous: bool = False) -> None:
+    """Write all tables and pages into the folder `target`, each whole; if `anonymous`, codes replace names where answers
+    are marked by hand."""
     every = [(record, question) for record in records for question in record["questions"]]
     by_hand = [
-        _mark(*pair) | {"comment": pair[1]["note"], "answer": pair[1].get("sign", sign_of(pair[1]))}
-        for pair in every
-        if pair[1]["by_hand"] and (pair[1]["text"].strip() or "sign" in pair[1])
+        _by_hand(*pair) for pair in every if "sign" in pair[1] or (pair[1]["by_hand"] and pair[1]["text"].strip())
     ]
+    if anonymous:
+        by_hand = [row | {"student": "", "file": code_of(row["file"])} for row in by_hand]
+        by_hand.sort(key=lambda row: (row["assignment"], row["question"], row["file"]))
     table(
         target / "by-hand.csv",
         by_hand,
         ["student", "assignment", "file", "question", "out_of", "points", "comment", "answer"],
     )
-    pages = feedback.write_pages(records, cases, target)
+    pages = feedback.write_pages(records, cases, target, anonymous)
     feedback.write(target / "class.html", overview.page(records, pages, cases))
     table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
-    table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": pair[1]["note"]} for pair in every])
+    table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": _reason(pair[1])} for pair in every])
     table(target / "platform.csv", platform := _platform(records))
     table(target / "canvas.csv", _canvas(platform, cases))
 
@@ -330,13 +344,31 @@ def _row(record, page) -> dict:
         "assignment": record["assignment"],
         "points": f"{got:g}",
         "out_of": f"{sum(question['out_of'] for question in record['questions']):g}",
-        "by_tests": f"{got - sum(by_hand):g}",
+        "by_tests": f"{sum(question['points'] for question in record['questions'] if not question['by_hand']):g}",
         "by_hand": f"{sum(by_hand):g}",
         "to_mark": f"{to_mark:g}",
+        "late": feedback.late(record),
         "problems": "; ".join([*record["problems"], *record["noted"]]),
         "file": record["file"],
         "feedback": page,
     }
+
+
+def _by_hand(record, question) -> dict:
+    """Return a row of by-hand.csv: for a free-text answer, or for a test with a mark by hand."""
+    row = _mark(record, question) | {"answer": question.get("sign", sign_of(record, question))}
+    if question["by_hand"]:
+        return row | {"comment": question["note"]}
+    return row | {"comment": question["remark"]} | ({} if "tested" in question else {"points": ""})
+
+
+def _reason(question) -> str:
+    """Return the reason for a question's points: that of the test, unless the instructor gives another."""
+    return (
+        question["remark"]
+        if "tested" in question
+        else " ".join(filter(None, (question["note"], question.get("remark"))))
+    )
 
 
 def _mark(record, question) -> dict:
@@ -359,6 +391,8 @@ def main() -> int:
     parser.add_argument("--roster", type=Path, help="a file with one student's name per line; each gets a row")
     parser.add_argument("--bank", type=Path, help="a folder with further hidden tests, <assignment>.py")
     parser.add_argument("--marks", type=Path, help="by-hand.csv with the points filled in")
+    parser.add_argument("--due", type=Path, help="due.csv with due dates, late days and extensions")
+    parser.add_argument("--anonymous", action="store_true", help="codes replace the names where answers are marked")
     parser.add_argument("-o", "--output", type=Path, help="default: build/grading/<name of the folder>")
     parser.add_argument("--jobs", type=int, default=2, help="the number of students graded at a time")
     parser.add_argument("--cell-seconds", type=float, default=Limits.cell)
@@ -395,7 +429,8 @@ def _run(arguments) -> None:
     for name, least in (("jobs", 1), ("memory", 1), ("cell_seconds", 1), ("notebook_seconds", 1)):
         if not getattr(arguments, name) >= least:
             raise ValueError(f"{name} must be at least {least}, got {getattr(arguments, name):g}")
-    _filled_in(target, arguments.marks)  # report unreadable marks before anything is run
+    _filled_in(target, arguments.marks)  # report unreadable tables before anything is run
+    due = deadlines.read(arguments.due, assignment.names()) if arguments.due else []
     keys = {name: assignment.key(name, arguments.variant) for name in assignment.names()}
     each = variants(arguments.variants) if arguments.variants else {}
     listed = roster(arguments.roster) if arguments.roster else []
@@ -409,8 +444,9 @@ def _run(arguments) -> None:
         print(confinement.SAID[confinement.way()], flush=True)
         records = grade_all(found, course, arguments.jobs)
         told = enter_marks(records, _filled_in(target, arguments.marks))  # as it is by now
+        told += deadlines.apply(records, due, functools.partial(deadlines.changed, folder))
         told += _given_up(records) + _not_known(records, arguments.variant) + _waiting(records)
-        write(records, keys, target)
+        write(records, keys, target, arguments.anonymous)
     print("".join(f"{line}\n" for line in told), end="")
     print(
         f"{len(records)} graded in {time.monotonic() - began:.0f} s; the marks are in {submissions.printable(str(target))}/grades.csv"

@@ -94,37 +94,44 @@ def read_marks(path: Path) -> dict:
 def enter_marks(records: list[dict], marks: dict) -> list[str]:
     """Enter the marks, except for answers that have changed, which are listed in the problems and returned.
 
-    Raises ``ValueError`` for a mark that is out of range or belongs to no question, so that no mark is dropped
-    silently. A question with a mark keeps its `sign`.
+    A mark for a test replaces the points that the test gave, which stay as `tested`; its comment is the reason that the
+    student reads (`remark`). Raises ``ValueError`` for a mark that is out of range, lacks this reason or belongs to no
+    question, so that no mark is dropped silently. A question with a mark keeps its `sign`.
     """
     places = {
-        (record["file"], question["id"]): (record, question)
-        for record in records
-        for question in record["questions"]
-        if question["by_hand"]
+        (record["file"], question["id"]): (record, question) for record in records for question in record["questions"]
     }
+    files = {code_of(record["file"]): record["file"] for record in records}
     told = []
-    for place, (points, comment, sign) in marks.items():
-        file, ident = place
-        if place not in places:
+    for (file, ident), (points, comment, sign) in {
+        (files.get(file, file), ident): mark for (file, ident), mark in marks.items()
+    }.items():
+        if (file, ident) not in places:
             raise ValueError(
                 f"MARKS: there is no question {ident!r} in {file!r}, for which the table gives {_said(points)}; "
                 "write the file's new name into the table, or clear the points and the comment"
             )
-        record, question = places[place]
+        record, question = places[file, ident]
         if points is not None and not 0 <= points <= question["out_of"]:
             raise ValueError(
                 f"MARKS: points for {ident!r} in {file!r} must be in [0, {question['out_of']:g}], got {points:g}"
             )
+        if points is not None and not comment and not question["by_hand"]:
+            raise ValueError(
+                f"MARKS: {ident!r} in {file!r} is a test, so its {points:g} points must have a comment, "
+                "the reason that the student reads, got none"
+            )
         kept = record.get("given_up")  # there is no answer to compare with until it is judged again
-        if points is not None and not kept and sign not in ("", sign_of(question)):
+        if points is not None and not kept and sign not in ("", sign_of(record, question)):
             problem = f"{ident} was changed after it got {points:g} points by hand: mark it again"
             record["problems"].append(problem)
             told.append(f"{file}: {problem}")
             comment = f"({points:g} points before it was changed) {comment}".strip()
             points = None
-        question |= {"note": comment, "sign": sign if kept else sign_of(question)}
-        question |= {} if points is None else {"points": points}
+        question["sign"] = sign if kept else sign_of(record, question)
+        question["note" if question["by_hand"] else "remark"] = comment
+        if points is not None:
+            question |= {"points": points} | ({} if question["by_hand"] else {"tested": question["points"]})
     return told
 
 
@@ -132,9 +139,18 @@ def _said(points) -> str:
     return "a comment" if points is None else f"{points:g} points by hand"
 
 
-def sign_of(question: dict) -> str:
-    """Return a short hash of the answer, which shows whether the answer has changed."""
-    words = " ".join(question["text"].split())
+def sign_of(record: dict, question: dict) -> str:
+    """Return a short hash of the answer, which shows whether the answer has changed; that of a test is the student's code."""
+    cells = [] if question["by_hand"] else [cell for cell in record["plan"] if cell["kind"] in ("solution", "own")]
+    words = " ".join("\n".join([question["text"], *(cell["shown"] for cell in cells)]).split())
     return (
         "s" + hashlib.sha256(words.encode(errors="replace")).hexdigest()[:12]
     )  # a letter first, so that it is not read as a number
+
+
+def code_of(file: str) -> str:
+    """Return the name under which a file appears where its student is not to be known.
+
+    The code hides the name from people who mark. It does not stop somebody who computes the codes of a class list.
+    """
+    return "c" + hashlib.sha256(file.encode(errors="replace")).hexdigest()[:10]

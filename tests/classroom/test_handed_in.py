@@ -51,7 +51,7 @@ def answered(text, **more):
 def test_an_answer_that_was_changed_is_to_be_marked_again():
     old, new = answered("It is small."), answered("I give up.")
     place = old["file"], "gaussian-explain-size"
-    mark = {place: (3.0, "good", tables.sign_of(old["questions"][0]))}
+    mark = {place: (3.0, "good", tables.sign_of(old, old["questions"][0]))}
     told = tables.enter_marks([old], mark) + tables.enter_marks([new], mark)
     assert old["questions"][0]["points"] == 3.0 and new["questions"][0]["points"] is None
     assert told == [f"{place[0]}: {problem}" for problem in new["problems"]]
@@ -85,7 +85,7 @@ def test_a_comment_without_points_stays_and_so_do_points_for_what_was_changed(tm
     record = answered("It is small.")
     [question] = record["questions"]
     place = record["file"], question["id"]
-    tables.enter_marks([record], {place: (None, "read again", tables.sign_of(question))})
+    tables.enter_marks([record], {place: (None, "read again", tables.sign_of(record, question))})
     assert (question["points"], question["note"]) == (None, "read again")
     tables.enter_marks([record], {place: (3.0, "good", "another")})
     assert (question["points"], question["note"]) == (None, "(3 points before it was changed) good")
