@@ -6,8 +6,8 @@ STUDENTS=names.txt SECRET=file]`.
 The reference solution is graded first: a variant in which it loses points is refused.
 
 `laplace-2026a.zip` (`laplace.zip` for the default variant) contains everything a student needs: the notebook, its data,
-the part of the package `lib` that the given cells use, a pinned list of the packages that the notebook imports, and a
-page on how to start (`shipped`).
+the part of the package `lib` that the given cells use, a pinned list of the packages that the notebook imports, a page
+on how to start (`shipped`), and a program that checks the form of the answers (`check`).
 
 If the file STUDENTS lists names, one a line, each student gets different numbers, drawn from the name and a secret in
 the file SECRET (created if missing). The output is `<student>/laplace.zip` and so on, and `variants.csv`, which grading
@@ -53,6 +53,7 @@ def _for_all(name: str, to: str) -> dict[str, bytes]:
     """Return the files that the zips of all variants of an assignment in a language have in common."""
     start = language.in_language(shipped.START, language.translations(language.START, to))
     contents = {"START.md": start.format(name=name).encode()}
+    contents |= {each: Path(__file__).with_name(each).read_bytes() for each in ("check.py", "plain.py")}
     released = assignment.prepare(name).released
     contents["requirements.lock"] = shipped.requirements(released)
     return contents | shipped.files(released)

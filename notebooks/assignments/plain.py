@@ -4,7 +4,8 @@ The receiver gets only built-in values and plain arrays: no object with its own 
 raise ``ValueError``. Random generators are sent as their state. A function, which only the judge can send, is sent as a
 number under which it can be called back.
 
-The programs on both sides of the sandbox import this file, which imports nothing of the compendium.
+The programs on both sides of the sandbox import this file, which imports nothing of the compendium. It goes out with the
+assignments, for `check`.
 """
 
 from __future__ import annotations
@@ -114,6 +115,27 @@ def is_empty(value) -> bool:
     return parts is not None and (not parts or any(map(is_empty, parts)))
 
 
+def packed(message) -> bytes:
+    """Return a message as it is sent. Raises ``ValueError`` if it is too large."""
+    content = json.dumps(message).encode()
+    if len(content) > LARGEST:
+        raise ValueError(f"more than {LARGEST // 2**20} MiB at once, or 3 million numbers: use fewer in each call")
+    return content
+
+
+def accepted(name: str, message):
+    """Return the answer that a student's code gives under `name`. Raises ``ValueError`` if it is unusable."""
+    try:
+        value = decode(message)
+    except (ValueError, TypeError, RecursionError, MemoryError) as error:
+        raise ValueError(f"{name}: {error}") from None
+    if value is None:
+        raise ValueError(f"{name} gives None: is a return missing, or is something printed instead?")
+    if is_empty(value):
+        raise ValueError(f"{name} gives something empty")
+    return value
+
+
 class Line:
     """A connection for whole messages over a socket: eight bytes that give the length, then JSON."""
 
@@ -123,9 +145,7 @@ class Line:
         self.late: BaseException | None = None  # raised once the reply has arrived
 
     def send(self, message, until: float | None = None) -> None:
-        content = json.dumps(message).encode()
-        if len(content) > LARGEST:
-            raise ValueError(f"more than {LARGEST // 2**20} MiB at once, or 3 million numbers: use fewer in each call")
+        content = packed(message)
         self._wait(until)
         self.end.sendall(struct.pack(">Q", len(content)) + content)
 

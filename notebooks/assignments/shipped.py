@@ -28,7 +28,11 @@ You need Python 3.11, 3.12 or 3.13. In this folder:
 
 Replace every `YOUR CODE HERE`, the line below it, and every `YOUR ANSWER HERE` with your own text. Add cells wherever you like.
 Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
-"Restart Kernel and Run All Cells", save, and hand in the one file `{name}.ipynb`.
+"Restart Kernel and Run All Cells", save, and check that your answers have a form that grading accepts:
+
+    .venv/bin/python check.py
+
+Hand in the one file `{name}.ipynb`.
 """
 
 

@@ -6,7 +6,10 @@ answers, without handing them in.
 
 import importlib.metadata
 import json
+import os
 import re
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -21,6 +24,7 @@ from notebooks.assignments.tables import read_table, table
 
 ROOT = Path(__file__).resolve().parents[2]
 NAMES = assignment.names()
+OWN = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}  # in which students run what they get
 
 
 def with_solution(name: str, old: str, new: str, variant="default"):
@@ -237,6 +241,47 @@ def test_a_zip_holds_all_that_a_student_needs(tmp_path):
     assert not any("__pycache__" in file or "assignments" in file for file in files)
     assert notebook == nbformat.read(tmp_path / "laplace-2026a/laplace.ipynb", as_version=4)
     assert make_assignments.make(assignment.prepare("laplace", "2026a"), first).read_bytes() == content
+
+
+@pytest.mark.slow
+def test_a_student_s_check_accepts_right_answers_and_names_those_of_another_form(tmp_path):
+    case = assignment.prepare("laplace")
+    make_assignments.make(case, tmp_path / "laplace.zip")
+    with zipfile.ZipFile(tmp_path / "laplace.zip") as archive:
+        archive.extractall(tmp_path / "unpacked")
+    folder = tmp_path / "unpacked/laplace"
+    shown = {cell.id: cell.source for cell in case.released.cells if assignment.kind(cell) == "test"}
+
+    def checked(**changes):
+        """Return the exit status and the lines printed for the notebook with the reference's cells, some of them changed."""
+        notebook = nbformat.read(folder / "laplace.ipynb", as_version=4)
+        for cell, key in zip(notebook.cells, case.key.cells):
+            if assignment.kind(key) == "solution":
+                cell.source = changes.get(key.id.removeprefix("laplace-"), key.source)
+        nbformat.write(notebook, folder / "laplace.ipynb")
+        done = subprocess.run([sys.executable, "check.py"], cwd=folder, env=OWN, capture_output=True, text=True)
+        return done.returncode, done.stdout.splitlines()
+
+    status, lines = checked()
+    assert status == 0 and lines == [f"{test}: accepted" for test in shown] + [
+        "All answers have a form that grading accepts. Whether they are right is not checked."
+    ]
+    wrong = {
+        "sensitivity": "def sensitivities(cap, weeks):\n    return {1, 2, 3, 4}",
+        "release": "def release(value, sensitivity, epsilon, *, rng):\n    print(value)",
+        "audit": "def epsilon_at_least(hits, false_hits, trials, confidence=0.95):\n    raise NotImplementedError()",
+        "verdicts": "verdicts = [True]",
+    }
+    status, lines = checked(**wrong)
+    said = dict(line.split(": ", 1) for line in lines)
+    assert status == 1 and said.keys() == shown.keys()
+    for test, part in {
+        "sensitivity": "only numbers, texts, lists, tuples, dictionaries and arrays of numbers are accepted, got set",
+        "shape": "release gives None: is a return missing",
+        "audit": "not answered, or the line that raises NotImplementedError is still above the answer",
+        "verdicts": "verdicts is a dictionary with the keys A, B and C",
+    }.items():
+        assert part in said[f"laplace-test-{test}"]
 
 
 def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need():
