@@ -25,6 +25,8 @@ from __future__ import annotations
 
 import os
 
+import notebooks.assignments.systems  # noqa: F401  (first: there is no fcntl on Windows)
+
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # one thread, so that nothing runs while we fork
 os.environ["MPLBACKEND"] = "agg"

@@ -31,6 +31,7 @@ from pathlib import Path
 
 import nbformat
 
+import notebooks.assignments.systems  # noqa: F401
 from lib.release.files import whole
 from notebooks.assignments import assignment, judge, language, shipped, submissions, tables
 

@@ -429,3 +429,12 @@ def test_make_grade_without_a_folder_says_what_is_missing():
         ["make", f"PYTHON={sys.executable}", "grade"], cwd=ROOT, capture_output=True, text=True, env=plain()
     )
     assert done.returncode and "make grade SUBMISSIONS=folder" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["grade", "make_assignments"])
+def test_windows_is_told_at_once_what_to_use(command):
+    """Neither `fcntl` nor `resource` exists there, and a traceback says nothing to an instructor."""
+    code = f"import runpy, sys; sys.platform = 'win32'; sys.modules['fcntl'] = None; runpy.run_module('notebooks.assignments.{command}')"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "Making and grading assignments needs Linux or macOS; on Windows, run the command in WSL\n"
