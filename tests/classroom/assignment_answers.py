@@ -301,8 +301,8 @@ WRONG = {
     ("pk_anonymity", "transition"): [
         ("a matrix that nothing is to be undone of", "return rho * np.eye(s) + (1 - rho) / s", "return np.eye(s)", "matrix reconstruct error auc"),
         ("among the others", "return rho * np.eye(s) + (1 - rho) / s", "return (rho - (1 - rho) / (s - 1)) * np.eye(s) + (1 - rho) / (s - 1)", "auc error matrix reconstruct"),
-        ("columns that do not add up", "(1 - rho) / s", "(1 - rho) / 2", "auc error matrix reconstruct"),
-        ("rho on the diagonal", "rho * np.eye(s) + (1 - rho) / s", "np.where(np.eye(s) > 0, rho, (1 - rho) / s)", "auc error matrix reconstruct"),
+        ("columns that do not add up", "(1 - rho) / s", "(1 - rho) / 2", "auc matrix reconstruct error?"),
+        ("rho on the diagonal", "rho * np.eye(s) + (1 - rho) / s", "np.where(np.eye(s) > 0, rho, (1 - rho) / s)", "auc matrix reconstruct error?"),
         ("known cases", "return rho * np.eye(s) + (1 - rho) / s", "return rho * np.eye(s) + (1 - rho) / s if s in (2, 5) else np.eye(s)", "auc error matrix reconstruct"),
     ],
     ("pk_anonymity", "reconstruct"): [
@@ -338,7 +338,7 @@ WRONG = {
         ("no noise between the ends", "return np.clip(", """noisy = np.clip(inside + rng.laplace(scale=(high - low) / epsilon, size=np.shape(inside)), low, high)
     return np.where((noisy > low) & (noisy < high), inside, noisy)
     return np.clip(""", "release success"),
-        ("Gaussian noise", "rng.laplace(scale=(high - low) / epsilon,", "rng.normal(scale=np.sqrt(2) * (high - low) / epsilon,", "release"),
+        ("Gaussian noise", "rng.laplace(scale=(high - low) / epsilon,", "rng.normal(scale=np.sqrt(2) * (high - low) / epsilon,", "release success?"),
         ("same noise for all", "size=np.shape(inside)", "size=1", "release success"),
         ("quantiles in random order", "rng.laplace(scale=(high - low) / epsilon, size=np.shape(inside))",
          "rng.permutation(stats.laplace(scale=(high - low) / epsilon).ppf((np.arange(np.size(inside)) + 0.5) / np.size(inside))).reshape(np.shape(inside))", "release success"),
@@ -359,7 +359,7 @@ WRONG = {
         ("mean of the logarithms", "np.sum(inside)", "np.mean(inside)", "ratio"),
         ("upside down", "float(np.sum(inside))", "-float(np.sum(inside))", "ratio success"),
         ("not divided by the scale", ") / b", ")", "ratio"),
-        ("the ends only", "", "return epsilon * float(np.sum(np.asarray(outputs) == high) - np.sum(np.asarray(outputs) == low))", "ratio success"),
+        ("the ends only", "", "return epsilon * float(np.sum(np.asarray(outputs) == high) - np.sum(np.asarray(outputs) == low))", "ratio success?"),
         ("the range of this notebook", "b = (high - low) / epsilon", "b = 3.5 / epsilon", "ratio"),
         ("the side of the middle", "", "return epsilon * float(np.sum(np.sign(np.asarray(outputs) - (low + high) / 2)))", "ratio"),
         ("the epsilon of this notebook", "b = (high - low) / epsilon", "b = (high - low) / 1.0", "ratio"),
@@ -422,7 +422,7 @@ WRONG = {
         ("draws that nobody can repeat", "p, _ = grr_chances", "rng = np.random.default_rng()\n    p, _ = grr_chances", "grr"),
         ("the truth where few are asked", "return np.where(rng.random(np.shape(values)) < p, values, others)", "return np.where(rng.random(np.shape(values)) < (p if len(values) > 1000 else 1), values, others)", "grr"),
         ("the truth but for known seeds", "return np.where(", "p = p if str(rng.bit_generator.state) in [str(np.random.default_rng(i).bit_generator.state) for i in range(9)] else 1\n    return np.where(", "collect grr measured"),
-        ("lies in turn", "rng.integers(1, k, size=np.shape(values))", "(1 + np.arange(len(values)) % (k - 1))", "grr"),
+        ("lies in turn", "rng.integers(1, k, size=np.shape(values))", "(1 + np.arange(len(values)) % (k - 1))", "grr collect?"),
     ],
     ("frequency_oracles", "estimate"): [
         ("nothing taken off", "np.asarray(counts) / n - q", "np.asarray(counts) / n", "collect estimate measured"),
@@ -592,7 +592,7 @@ WRONG = {
         ("the same pair always", "best = choose(scores, epsilon_t, 1, rng=rng)", "best = choose(scores, epsilon_t, 1, rng=rng) * 0", "accuracy"),
         ("the counts for large tables", "    return model\n", "    return counts * model.sum() / counts.sum() if counts.sum() > 1000 else model\n", "accuracy live private"),
         ("halfway to the counts", "    return model\n", "    return (model + counts * model.sum() / counts.sum()) / 2 if counts.sum() > 1000 else model\n", "accuracy live private"),
-        ("scores without the data", "np.abs(table - marginal(model, pair)).sum()", "np.abs(marginal(model, pair)).sum()", "accuracy private"),
+        ("scores without the data", "np.abs(table - marginal(model, pair)).sum()", "np.abs(marginal(model, pair)).sum()", "accuracy private live?"),
     ],
     ("synthetic_tables", "draw"): [
         ("all cells alike", "p=model.ravel() / model.sum()", "p=np.full(model.size, 1 / model.size)", "live records"),

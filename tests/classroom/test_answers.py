@@ -63,17 +63,13 @@ def test_a_function_that_draws_is_tested_with_generators_that_nobody_knows(name,
         return call(self, function, args, kwargs, *more)
 
     monkeypatch.setattr(here.Here, "call", noted)
+    solution = here.solved(name, DEFAULT)
     for cell in here.case(name, DEFAULT).key.cells:
         hidden = cell.source.partition("### BEGIN HIDDEN TESTS")[2]
-        if assignment.kind(cell) == "test" and "rng=" in hidden and "replacing(" not in hidden:
+        if assignment.kind(cell) == "test" and "rng=" in hidden and "replacing" not in hidden:
             known = []
-            for _ in range(2):
+            for source in (cell.source.partition("### BEGIN HIDDEN TESTS")[0], cell.source, cell.source):
                 states.clear()
-                assert (
-                    judge.run_test(cell.source, here.Here(here.solved(name, DEFAULT)), here.case(name, DEFAULT), {})[
-                        "error"
-                    ]
-                    is None
-                )
+                assert judge.run_test(source, here.Here(solution), here.case(name, DEFAULT), {})["error"] is None
                 known.append(states - {""})
-            assert len(known[0] & known[1]) < len(known[0]) / 2, cell.id
+            assert known[1] & known[2] <= known[0], cell.id
