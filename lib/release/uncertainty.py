@@ -341,8 +341,8 @@ class PassedOver:
         scale, chosen = 2 * float(choice.sensitivity / choice.epsilon), float(choice.weights[last.attributes])
         return cls(candidates, scale, float(beyond), chosen, float(last.sigma), off.size)
 
-    def bounds(self, law: _Law, error: float) -> dict[tuple[str, ...], float]:
-        """Return `marginal_bounds`."""
+    def bounds(self, law: Any, error: float) -> dict[tuple[str, ...], float]:
+        """Return `marginal_bounds`. `law` is that of the noise."""
         gap = self.scale * math.log(max((len(self.candidates) - 1) * (2 / error - 1), 1.0))
         top = self.chosen * (self.top + law.reach(self.sigma, self.cells, error)) + gap
         return {names: max(noise + top / weight, 0.0) + moved for names, weight, noise, moved in self.candidates}
