@@ -19,7 +19,6 @@ if TYPE_CHECKING:  # the extra `data` installs pyarrow, so each name is imported
     from .queries import ask  # the answer to a question in text, with an interval
     from .synthesizer import (
         decoded,  # synthetic codes as values of the schema
-        errors,  # the expected error of every count
         intervals,  # confidence intervals for the counts of an attribute set
         load,  # a saved release
         run,  # AIM on coded records, with the operating system's randomness

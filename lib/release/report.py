@@ -70,9 +70,7 @@ def distributions(schema: Schema, release: Release) -> str:
             shown = np.sort(np.argsort(-counts, kind="stable")[:_BARS])
         note = f" ({_BARS} of {len(counts)} values)" if len(counts) > _BARS else ""
         bars = [(each.labels[code], counts[code], low[code], high[code]) for code in shown]
-        parts.append(
-            f'<figure style="margin:0"><figcaption><b>{in_html(each.name)}</b>{note}</figcaption>{_bars(each.name, bars)}</figure>'
-        )
+        parts.append(f"<div><p><b>{in_html(each.name)}</b>{note}</p>{_bars(each.name, bars)}</div>")
     grid = "display:grid;gap:1rem;grid-template-columns:repeat(auto-fill,minmax(min(100%,320px),1fr));align-items:start"
     return _ignored(f'<div style="{grid}">{"".join(parts)}</div>')
 
@@ -82,7 +80,7 @@ def _bars(name, bars: Sequence[tuple[str, float, float, float]]) -> str:
     most, height = max([high for *_, high in bars] + [1e-9]), _ROW * len(bars) + 20
     scale = (_WIDTH - _LABEL - 48) / most
     lines = [
-        f'<svg viewBox="0 0 {_WIDTH} {height}" width="100%" style="max-width:{_WIDTH}px" role="img" font-family="system-ui, sans-serif" font-size="11" '
+        f'<svg viewBox="0 0 {_WIDTH} {height}" width="100%" style="max-width:{_WIDTH}px;background:#fff" role="img" font-family="system-ui, sans-serif" font-size="11" '
         f'fill="{_INK}" aria-label="Percentages of the values of {in_html(name)}, with intervals">'
     ]
     for row, (label, value, low, high) in enumerate(bars):
@@ -110,11 +108,11 @@ def pairs(schema: Schema, release: Release) -> str:
     for j, name in enumerate(names[1:], 1):
         cells = [f'<th scope="row" style="text-align:right;white-space:nowrap">{in_html(name)}</th>']
         for other in names[:j]:
-            error, measured = pair_error(release, (other, name))
+            error, measured = _pair_error(release, (other, name))
             colour, word = (_MEASURED, "measured") if measured else (_INFERRED, "inferred")
             shown = "?" if math.isnan(error) else _percent(error)
             cells.append(
-                f'<td style="background:{colour};text-align:center;padding:.15rem .3rem" title="{in_html(other)} and {in_html(name)}: {word}">{shown}</td>'
+                f'<td style="background:{colour};color:{_INK};text-align:center;padding:.15rem .3rem" title="{in_html(other)} and {in_html(name)}: {word}">{shown}</td>'
             )
         rows.append(f"<tr>{''.join(cells)}</tr>")
     upright = (
@@ -127,12 +125,12 @@ def pairs(schema: Schema, release: Release) -> str:
     left_out = "" if len(names) == len(schema.attributes) else f"<p>The first {_NAMES} attributes are shown.</p>"
     return _ignored(
         f'<table style="border-collapse:separate;border-spacing:2px;font-size:.8rem;font-variant-numeric:tabular-nums"><thead><tr><td></td>{tops}</tr></thead>'
-        f'<tbody>{"".join(rows)}</tbody></table><p><span style="background:{_MEASURED};padding:0 .4rem">measured together</span> '
-        f'<span style="background:{_INFERRED};padding:0 .4rem">inferred by the model</span></p>{left_out}'
+        f'<tbody>{"".join(rows)}</tbody></table><p><span style="background:{_MEASURED};color:{_INK};padding:0 .4rem">measured together</span> '
+        f'<span style="background:{_INFERRED};color:{_INK};padding:0 .4rem">inferred by the model</span></p>{left_out}'
     )
 
 
-def pair_error(release: Release, names: tuple[str, ...]) -> tuple[float, bool]:
+def _pair_error(release: Release, names: tuple[str, ...]) -> tuple[float, bool]:
     """Return half of the widest 95 % interval of a count over `names`, in per cent of the records, and whether it was measured.
 
     The error is NaN if nothing bounds it, or if there are a million counts or more.
@@ -178,8 +176,8 @@ _STATISTICS = (("mean", "mean"), ("standard deviation", "sd"), ("median", "media
 def uses(schema: Schema, release: Release) -> str:
     """Return a table of what may be computed from the release and what may not, with the size of its error."""
     total, names = max(release.model.total, 1.0), [each.name for each in schema.attributes]
-    single = max(pair_error(release, (name,))[0] for name in names)
-    found = [pair_error(release, pair) for pair in itertools.islice(itertools.combinations(names, 2), 2_000)]
+    single = max(_pair_error(release, (name,))[0] for name in names)
+    found = [_pair_error(release, pair) for pair in itertools.islice(itertools.combinations(names, 2), 2_000)]
     known = [error for error, measured in found if measured and error == error]
     inferred = [error for error, measured in found if not measured]
     rows = [("Counts and proportions of one attribute", "yes", f"to {_percent(single)} % of the records")]

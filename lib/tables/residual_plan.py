@@ -79,7 +79,7 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
     terms += [((v,), singles * in_order.total(each)) for v, each in sorted(holding.items())]
     found: dict[Effect, float] = {}
     for clique, weight in terms:
-        for effect in subsets_with_empty(clique):
+        for effect in _subsets_with_empty(clique):
             if all(sizes[v] > 1 for v in effect):
                 outside = math.prod(sizes[v] for v in clique if v not in effect)
                 degrees = math.prod(sizes[v] - 1 for v in effect)
@@ -87,7 +87,7 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
     return dict(sorted(found.items(), key=lambda item: (len(item[0]), item[0])))
 
 
-def subsets_with_empty(clique: Effect) -> list[Effect]:
+def _subsets_with_empty(clique: Effect) -> list[Effect]:
     """Return all subsets of a clique, the empty one first."""
     return [subset for k in range(len(clique) + 1) for subset in itertools.combinations(clique, k)]
 

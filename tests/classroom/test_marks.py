@@ -30,7 +30,7 @@ def record(student="ann", points=1.0, name=NAME, code="low = 0", file=""):
     }
     answer = question | {"id": ANSWER, "by_hand": True, "points": None, "note": "", "text": f"What {student} thinks."}
     file = file or f"{student}/{name}.ipynb"
-    return {"student": student, "file": file, "assignment": name, "questions": [question, answer], "problems": [], "language": "en",
+    return {"student": student, "file": file, "assignment": name, "questions": [question, answer], "problems": [], "noted": [], "language": "en",
             "plan": [{"kind": "solution", "type": "code", "shown": code, "outcome": {"outputs": []}}], "walls": "none", "variant": "default",
             "shown": {"cells": [], "answers": {ANSWER: f"<p>What {student} thinks.</p>"}}}  # fmt: skip
 
@@ -141,6 +141,9 @@ def test_of_several_files_the_one_with_most_points_after_deductions_counts(tmp_p
     rows = due(tmp_path, f"{NAME},,2026-10-12 23:59Z,,,25")
     early, late = record(points=8.0, file="ann/a.ipynb"), record(points=10.0, file="ann/b.ipynb")
     deadlines.apply([early, late], rows, lambda file: after(1 if file == "ann/b.ipynb" else -1)(file))
+    assert command._platform([early, late]) == [{"student": "ann", NAME: ""}]  # an answer waits for its mark
+    for each in (early, late):
+        each["questions"][1]["points"] = 0.0
     assert command._platform([early, late]) == [{"student": "ann", NAME: "8"}]
 
 
@@ -185,6 +188,7 @@ def test_the_command_enters_them_all(class_of_one, tmp_path):
     (one / "due.csv").write_text(HEADS + f"{NAME},,2000-01-01 12:00Z,,,10\n{NAME},ann,,2000-01-02 13:00Z,,\n")
     (one / "marks.csv").write_text(
         f"file,question,points,comment\n{code_of(file)},{TEST},1,half a point less\n{file},{ANSWER},3,good\n"
+        f"{file},gaussian-explain-sigma,0,empty\n"
     )
     options = ["--due", one / "due.csv", "--marks", one / "marks.csv", "--anonymous"]
     with mock.patch.object(sys, "argv", ["grade", *map(str, [one / "class", "-o", one / "out", *options])]):

@@ -120,7 +120,6 @@ EXEMPT = {
     "residual_answers.": "noisy residuals that `staged_residuals` has made",
     "residual_plan.added": "precisions that `staged_residuals` has made",
     "residual_plan.shared": "precisions that `staged_residuals` has made",
-    "residual_plan.subsets_with_empty": INNER,
     "residual_queries.rebuilt": INNER,
     "residual_queries.squared_length": INNER,
     "record_sampling.": INNER,
