@@ -242,11 +242,12 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], cell: str = ""
         f'<tr><th scope="row" style="text-align:left">{in_html(first)}</th>{"".join(f"<td{cell}>{in_html(each)}</td>" for each in rest)}</tr>'
         for first, *rest in rows
     )
-    return _ignored(f"<table>{f'<thead><tr>{top}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>")
+    return _ignored(f"<table style='font-size:.85rem'>{f'<thead><tr>{top}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>")
 
 
 def _ignored(inner: str) -> str:
-    return f'<div class="tex2jax_ignore mathjax_ignore" style="overflow-x:auto">{inner}</div>'
+    # The book's theme knows the last class: the side of a wide table that is out of sight fades there.
+    return f'<div class="tex2jax_ignore mathjax_ignore pst-scrollable-table-container" style="overflow-x:auto">{inner}</div>'
 
 
 def _range(low: float, high: float) -> str:

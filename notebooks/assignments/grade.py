@@ -441,7 +441,9 @@ def _run(arguments) -> None:
         raise ValueError(f"SUBMISSIONS must contain at least one submission, got none in {arguments.submissions}")
     limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
     course = Course(each, arguments.variant, limits, arguments.bank, target / "records")
-    confinement.check([folder, target, *filter(None, (arguments.bank, arguments.variants, arguments.marks, arguments.due))])
+    confinement.check(
+        [folder, target, *filter(None, (arguments.bank, arguments.variants, arguments.marks, arguments.due))]
+    )
     with _alone(course.records):
         print(confinement.SAID[confinement.way()], flush=True)
         records = grade_all(found, course, arguments.jobs)
