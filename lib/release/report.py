@@ -27,9 +27,9 @@ _MEASURED, _INFERRED = "#cfe3f1", "#fbe0cd"
 
 
 def head(schema: Schema, release: Release, guarantee: str, day: datetime.date | None = None) -> str:
-    """Return a table with the release's name, content, guarantee, version of the program, and date.
+    """Return a table with the release's name, content and guarantee and, for a release, the date and the program's version.
 
-    guarantee : in a few words; day : the date of the release, or None to leave the date out
+    guarantee : in a few words; day : the date of the release, or None if it is not to be released
 
     >>> from lib.release import report, schema
     >>> from lib.release.synthesizer import Release, run
@@ -49,8 +49,7 @@ def head(schema: Schema, release: Release, guarantee: str, day: datetime.date | 
         ),
         ("Records in the original table", records),
         ("Guarantee", guarantee),
-        *([("Date", day.isoformat())] if day else []),
-        ("Made by", f"dp-compendium {__version__}"),
+        *([("Date", day.isoformat()), ("Made by", f"dp-compendium {__version__}")] if day else []),
     ]
     return _table([], rows)
 
@@ -242,7 +241,9 @@ def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], cell: str = ""
         f'<tr><th scope="row" style="text-align:left">{in_html(first)}</th>{"".join(f"<td{cell}>{in_html(each)}</td>" for each in rest)}</tr>'
         for first, *rest in rows
     )
-    return _ignored(f"<table style='font-size:.85rem'>{f'<thead><tr>{top}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>")
+    return _ignored(
+        f"<table style='font-size:.85rem'>{f'<thead><tr>{top}</tr></thead>' if columns else ''}<tbody>{body}</tbody></table>"
+    )
 
 
 def _ignored(inner: str) -> str:
