@@ -125,9 +125,10 @@ def query(model, question, level, as_json):
 
     MODEL is the model.npz of the release. QUESTION is `count`, `proportion(CONDITION)`, `mean(ATTRIBUTE)`, `sd(ATTRIBUTE)`,
     `median(ATTRIBUTE)`, `quantile(ATTRIBUTE, 0.9)` or `correlation(ATTRIBUTE, ATTRIBUTE)`, and may end with
-    `where CONDITION`. Two questions with ` - ` or ` / ` between them ask for a difference or a ratio. The answer is an
-    estimate, an interval for the true value (low, high) wherever numbers are in their bins, and one for noise alone
-    (noise_low, noise_high). It uses only the release, so it costs no privacy.
+    `where CONDITION`. Two questions with ` - ` or ` / ` between them ask for a difference or a ratio. The answer gives
+    an estimate and two intervals. The interval (low, high) covers the true value wherever in their bins the numbers lie, with
+    the probability LEVEL. The interval (noise_low, noise_high) accounts for the noise only. The answer uses only the
+    release, so it costs no privacy.
     """
     from ..release import Synthesizer
 

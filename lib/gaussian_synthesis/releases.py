@@ -267,7 +267,7 @@ def _epsilon_at(delta, delta_at) -> float:
         low, high = high, 2 * high
         if high > 1e18:
             raise ArithmeticError(
-                f"no epsilon up to 1e18 has a delta that is at most {delta:g} with the error of its quadrature"
+                f"no epsilon up to 1e18 has a delta of at most {delta:g} once the quadrature error is added"
             )
     return float(scipy.optimize.brentq(excess, low, high, xtol=1e-9))
 

@@ -44,8 +44,8 @@ class Network:
         given = checks.integer("widths", self.widths, "[1, inf)")
         if given.ndim != 1 or given.size < 2 or given[-1] < 2:
             raise ValueError(
-                "widths must be the number of inputs, the sizes of the hidden layers, if any, and the number of classes, "
-                f"at least 2, got {self.widths!r}"
+                "widths must list the number of inputs, the size of each hidden layer (if any) and the number of classes "
+                f"(at least 2), got {self.widths!r}"
             )
         widths = tuple(int(width) for width in given)
         dtype = np.asarray(self.parameters).dtype

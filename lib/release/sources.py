@@ -492,7 +492,7 @@ def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
     """Yield each file with its own types, so that another file's content, such as one more record, has no effect."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if _holds_records(each, path))
     if not files:
-        raise ValueError(f"{path} must hold Parquet files, got none")
+        raise ValueError(f"{path} must contain Parquet files, got none")
     for file in files:
         with _readable(file):
             columns = pa.dataset.dataset(file, format="parquet").schema.names

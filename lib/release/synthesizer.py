@@ -105,7 +105,7 @@ def _continued(table, epsilon, delta, workload, neighbours, records, rng, earlie
     """Run AIM as `aim` does, but from the state after the measurements of `earlier`, with its cost as already used."""
     check_earlier(earlier, table.domain, neighbours, None if rng is None else 0)
     if earlier.total not in (None, len(table)):
-        raise ValueError(f"earlier must have {len(table)} records, as the table, got {earlier.total}")
+        raise ValueError(f"earlier must have as many records as the table, {len(table)}, got {earlier.total}")
     plan, later = plans.OURS, np.random.default_rng() if rng is None else rng
     rounds, candidates = plan.rounds_for(len(table.domain)), plan.candidates_for(len(table.domain))
     schedule: Schedule

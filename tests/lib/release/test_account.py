@@ -353,6 +353,6 @@ def test_only_a_release_that_fits_is_continued(opened):
             made.fit(frame, account=opened.path, earlier=earlier)
     assert opened.balance().entries == ()
     bounded = Synthesizer(SMALL, epsilon=0.3, neighbours="bounded").fit(frame)
-    with pytest.raises(ValueError, match="earlier must have 299 records, as the table, got 300"):
+    with pytest.raises(ValueError, match="earlier must have as many records as the table, 299, got 300"):
         Synthesizer(SMALL, epsilon=0.3, neighbours="bounded").fit(frame[:299], earlier=bounded)
     assert isinstance(opened.balance(), Balance) and synthesizer.check_earlier(first.release_, first.schema_.domain, "unbounded", None) is None  # fmt: skip

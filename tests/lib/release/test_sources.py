@@ -647,7 +647,7 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
     cases = [
         (tmp_path / "none.csv", "", "data must be an existing file or folder, or an address, got '"),
         (tmp_path / "t.parquet", "", "t.parquet cannot be read as Parquet: "),
-        (tmp_path / "nothing", "", "nothing must hold Parquet files, got none"),
+        (tmp_path / "nothing", "", "nothing must contain Parquet files, got none"),
         (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values, such as numbers or UTF-8 text, got the type "),
         (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must hold plain values, such as numbers or UTF-8 text, got the type "),
         (tmp_path / "other.parquet", "", "other.parquet must have one column 'b', got none among 'a', 'c'"),
