@@ -43,8 +43,8 @@ class Synthesizer:
         must not be released
 
     After `fit`, `schema_` is the `Schema`, `release_` the `Release` with the model and the measurements, and `result_` the
-    `Result` of AIM (absent after `load`). `epsilon_` is the epsilon of the release. Parameters are stored as given and checked by `fit`. All methods but `fit` use only what was
-    released, so they cost no privacy.
+    `Result` of AIM (absent after `load`). `epsilon_` is the epsilon of the release. Parameters are stored as given and
+    checked by `fit`. All methods but `fit` use only what was released, so they cost no privacy.
 
     >>> import pandas as pd
     >>> from lib.release import Synthesizer

@@ -27,7 +27,8 @@ from .uncertainty import mean_ends
 
 _PARTS, _FEW = 256, 32  # of the range, for one attribute and for each of two
 _STEP = 0.1  # between the logarithms of ratios of two standard deviations
-_HALVINGS, _TOGETHER = 12, 200_000  # of the range of correlations; cells at a time
+_HALVINGS = 12  # of the range of correlations
+_MOST = 400_000  # combinations of parts times cells; with more, the means are hardly known
 Known = Callable[[float], list]  # from an error probability to `uncertainty.known`
 
 
@@ -101,7 +102,7 @@ def quantile(
 
 
 def correlation(known: Known, one: Values, other: Values, together: np.ndarray, error: float) -> tuple[float, float]:
-    """Return an interval for the correlation, within [-1, 1].
+    """Return an interval for the correlation, within [-1, 1]; it is [-1, 1] if noise leaves the means or deviations open.
 
     together : array (cells,), the covariance of the values in a cell, 0 if they are known by their ends only
 
@@ -109,7 +110,8 @@ def correlation(known: Known, one: Values, other: Values, together: np.ndarray, 
     x y - r/2 (q x^2 + y^2/q) is 0 for the correlation r. With a number in place of q that differs from it by a factor of at
     most e^h, the mean is 0 for a number between r and r/cosh(h). Each cell's smallest and largest value of this function is at a
     corner or on an edge, because the function is a saddle. It is small near the diagonal if r is near 1. So the bins
-    matter less than if the covariance and both standard deviations were bounded separately.
+    matter less than if the covariance and both standard deviations were bounded separately. The ends are found by halving, so it
+    is assumed that the noisy sum falls as r grows, as the true one does. It does unless the counts are mostly noise.
     """
     part = error / 8
     (s_low, s_high), (t_low, t_high) = deviation(known, one, part), deviation(known, other, part)
@@ -120,12 +122,10 @@ def correlation(known: Known, one: Values, other: Values, together: np.ndarray, 
         return -1.0, 1.0
     q = np.exp(_STEP * (np.arange(first, last) + 0.5))
     x_parts, y_parts = (each.within(*mean(known, each, part), _FEW) for each in (one, other))
+    if len(x_parts) * len(y_parts) * len(q) * len(together) > _MOST:
+        return -1.0, 1.0
     boxes = np.array([(*x, *y, ratio) for x in x_parts for y in y_parts for ratio in q])
-    size = max(_TOGETHER // len(together), 1)
-    found = np.concatenate([
-        _crossings(known(error / 2), _Saddle(one, other, together, boxes[start : start + size]))
-        for start in range(0, len(boxes), size)
-    ])  # fmt: skip
+    found = _crossings(known(error / 2), _Saddle(one, other, together, boxes))
     found = found[found[:, 0] <= found[:, 1]]
     if not len(found):
         return -1.0, 1.0

@@ -4,9 +4,8 @@ The objective is the expected squared error of the marginals that matter. A pair
 residuals of its subsets, each spread over the cells of r. Let the residual of e have a squared error of t per degree of
 freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then this residual contributes w_r t dof_e / (cells of r
 outside e). Each attribute alone counts as a set as well, with `SINGLES` d times the weights of all sets that contain it,
-where d is the number of attributes.
-The sum over all sets is t times the stake s_e. Single attributes together have at most half of all budget, or more if
-the requested sets hardly lose by it (`shared`).
+where d is the number of attributes. The sum over all sets is t times the stake s_e. Single attributes together have at
+most half of all budget, or more if the expected error of the requested sets rises by at most `LOSS` (`shared`).
 
 Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
 without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
@@ -159,7 +158,7 @@ def _within(budget, precisions, sizes, neighbours) -> dict[Effect, float]:
 def shared(stakes: Mapping[Effect, float], of_sets: Mapping[Effect, float], sizes: Sequence[int],
            inverse_signals: Mapping[Effect, float], known: Mapping[Effect, float], budget: float, neighbours: str,
            spent: float) -> dict[Effect, float]:  # fmt: skip
-    """Return `added` with a limit to the budget of single attributes: the highest of `MOST_SINGLES` with which sets hardly lose.
+    """Return `added` with a limit to the budget of single attributes: the highest of `MOST_SINGLES` that costs sets little.
 
     Half of all budget is always permitted. The next higher limit is permitted if it increases the expected squared error of
     the requested sets by at most `LOSS`, relative to half. This is the case if most pairs are lost in the noise: then pairs

@@ -6,10 +6,11 @@
 3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the norm of its
    residual less the predicted one. A pair of few cells costs little to measure, so that its norm is not asked for.
 4. Two stages, with 40 and 60 % of what is left, ask for residuals of single attributes and pairs. Each divides its
-   budget among them by reverse water-filling (`residual_plan`). Single attributes together get at most half of all budget,
-   or more if the plan expects that the pairs hardly lose by it. The first stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be
-   off by the mean count of a cell. The second stage learns from the first how far each pair stands out: from
-   independence if the first model has room for the pair, and otherwise from that model.
+   budget among them by reverse water-filling (`residual_plan`). Single attributes together get at most half of all
+   budget, or more if the expected error of the workload's sets then rises by at most `residual_plan.LOSS`. The first
+   stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be off by the
+   mean count of a cell. The second stage learns from the first how far each pair stands out: from independence if the
+   first model has room for the pair, and otherwise from that model.
 5. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
    (`residual_answers`, `last_fit`).
 6. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.

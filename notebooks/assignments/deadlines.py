@@ -85,20 +85,10 @@ def _value(name: str, text: str, where: str):
     return text
 
 
-def changed(folder: Path, file: str) -> datetime | None:
-    """Return when `file`, or the zip file that contains it, was last changed; None if there is no file of this name."""
-    for path in (folder / file, *(folder / file).parents):
-        if path == folder:
-            return None
-        if path.is_file():
-            return datetime.fromtimestamp(path.stat().st_mtime).astimezone()
-    return None
-
-
 def apply(records: list[dict], rows: list[dict], changed) -> list[str]:
     """Enter what each record loses by lateness, as its `late`, and return what there is to say about it.
 
-    `changed(file)` returns when a file was last changed.
+    `changed(file)` returns when a file was last changed, in seconds since 1970, or None.
     """
 
     def said(name: str, student: str, assigned: str):
@@ -118,7 +108,7 @@ def apply(records: list[dict], rows: list[dict], changed) -> list[str]:
         left = int(said("late_days", student, "") or 0)
         for (due, name), files in sorted(by_name.items(), key=lambda item: item[0]):
             for record in files:
-                time = said("handed_in", student, name) or changed(record["file"])
+                time = said("handed_in", student, name) or _time(changed(record["file"]))
                 if time is None:
                     told.append(f"{record['file']}: no time is known, so it counts as in time; give handed_in in DUE")
                 days = max(0, math.ceil(((time or due) - due) / timedelta(days=1)))
@@ -131,6 +121,10 @@ def apply(records: list[dict], rows: list[dict], changed) -> list[str]:
             left -= max(files, key=lambda record: (points(record), -record["late"]["days"]))["late"]["free"]
     unknown = {row["student"] for row in rows if "student" in row} - {record["student"] for record in records}
     return told + ([f"DUE names students without a submission: {', '.join(sorted(unknown))}"] if unknown else [])
+
+
+def _time(seconds) -> datetime | None:
+    return None if seconds is None else datetime.fromtimestamp(seconds).astimezone()
 
 
 def points(record: dict) -> float:

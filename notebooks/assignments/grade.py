@@ -69,6 +69,7 @@ FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
 PAGE_SECONDS = 20
 GIVEN_UP = "could not be graded"
+NOT_RUN = ("noted", "changed")  # of a submission, no part of its run
 
 
 # ---- a function in a process of its own, as long as it may take
@@ -138,7 +139,7 @@ class Course:
 
     def record_of(self, submission) -> Path:
         """Return the path of the record of `submission`, which changes with everything that affects it."""
-        own = {name: value for name, value in vars(submission).items() if name != "noted"}  # which others' files change
+        own = {name: value for name, value in vars(submission).items() if name not in NOT_RUN}
         said = [own, self.variant_of(submission), vars(self.limits), _code(), confinement.way()]
         if self.bank is not None:
             said += [(path.name, path.read_text(encoding="utf-8")) for path in sorted(self.bank.glob("*.py"))]
@@ -441,14 +442,12 @@ def _run(arguments) -> None:
         raise ValueError(f"SUBMISSIONS must contain at least one submission, got none in {arguments.submissions}")
     limits = Limits(arguments.cell_seconds, arguments.notebook_seconds, arguments.memory)
     course = Course(each, arguments.variant, limits, arguments.bank, target / "records")
-    confinement.check(
-        [folder, target, *filter(None, (arguments.bank, arguments.variants, arguments.marks, arguments.due))]
-    )
+    confinement.check([target, *(path for path in vars(arguments).values() if isinstance(path, Path))])
     with _alone(course.records):
         print(confinement.SAID[confinement.way()], flush=True)
         records = grade_all(found, course, arguments.jobs)
         told = enter_marks(records, _filled_in(target, arguments.marks))  # as it is by now
-        told += deadlines.apply(records, due, functools.partial(deadlines.changed, folder))
+        told += deadlines.apply(records, due, {each.file: each.changed for each in found}.get)
         told += _given_up(records) + _not_known(records, arguments.variant) + _waiting(records)
         write(records, keys, target, arguments.anonymous)
     print("".join(f"{line}\n" for line in told), end="")

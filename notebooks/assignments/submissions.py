@@ -47,7 +47,8 @@ IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/)")
 class Submission:
     """One file. `cells` is empty if it could not be read; `name` is the assignment, or empty.
 
-    Students read the `problems` on their pages; what is `noted` is for the instructor only.
+    Students read the `problems` on their pages; what is `noted` is for the instructor only. The file, or the zip file that
+    contains it, was last `changed` at this time, in seconds since 1970.
     """
 
     student: str
@@ -58,6 +59,7 @@ class Submission:
     problems: list[str] = field(default_factory=list)
     language: str = language.SOURCE
     noted: list[str] = field(default_factory=list)
+    changed: float | None = None
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
@@ -69,13 +71,14 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
     """
     names = _Names()
     found, others, taken = [], {}, set()
-    for file, content, problem in _files(folder, names):
+    for file, changed, content, problem in _files(folder, names):
         while file in taken:  # a zip file may have two of one name, which identifies marks by hand
             file += " (again)"
         taken.add(file)
         student = _student(file, keys)
         if problem or _is_notebook(file, content):
             found.append(_read(student, file, content, problem, keys))
+            found[-1].changed = changed
         else:
             others.setdefault(student, []).append(file)
     for student in others.keys() - {submission.student for submission in found}:
@@ -124,20 +127,23 @@ class _Names:
 
 
 def _files(folder: Path, names: _Names):
-    """Yield (path below `folder`, content, problem) of every file, and of every file in a zip file; paths that can be printed."""
+    """Yield (path below `folder`, time, content, problem) of every file, and of every file in a zip file; paths that can be
+    printed."""
     # UTF-8 first: what a name in UTF-8 is called does not depend on the other names.
     for path in sorted(folder.rglob("*"), key=lambda path: (not path.as_posix().isprintable(), path)):
         file = names(os.fsencode(path.relative_to(folder)))
         if IGNORED.search(file) or (path.is_dir() and not path.is_symlink()):
             continue
+        changed = path.lstat().st_mtime if os.path.lexists(path) else None
         content, problem = _content(path, LARGEST_ZIP if path.suffix.lower() == ".zip" else LARGEST)
         if problem or path.suffix.lower() != ".zip":
-            yield file, content, problem
+            yield file, changed, content, problem
             continue
         try:
-            yield from list(_members(file, zipfile.ZipFile(io.BytesIO(content)), names))
+            members = list(_members(file, zipfile.ZipFile(io.BytesIO(content)), names))
+            yield from ((name, changed, *rest) for name, *rest in members)
         except Exception as error:  # damaged data raise whatever they meet: zlib.error, BadZipFile, struct.error, …
-            yield file, b"", f"the zip file cannot be read ({printable(str(error)) or type(error).__name__})"
+            yield file, changed, b"", f"the zip file cannot be read ({printable(str(error)) or type(error).__name__})"
 
 
 def _escaped(letter: str) -> str:

@@ -1,14 +1,17 @@
 """Marks that are right: a test's mark that the instructor overrides, due dates with late days, and anonymous answers."""
 
 import copy
+import os
 import shutil
 import sys
+import zipfile
 from datetime import UTC, datetime, timedelta
 from unittest import mock
 
+import nbformat
 import pytest
 
-from notebooks.assignments import assignment, deadlines, feedback, tables
+from notebooks.assignments import assignment, deadlines, feedback, submissions, tables
 from notebooks.assignments import grade as command
 from notebooks.assignments.tables import code_of, read_table
 
@@ -105,7 +108,7 @@ def due(tmp_path, *lines):
 
 
 def after(days: float):
-    return lambda _: DUE + timedelta(days=days)
+    return lambda _: (DUE + timedelta(days=days)).timestamp()
 
 
 @pytest.mark.parametrize(("days", "late", "free", "left"), [
@@ -173,12 +176,18 @@ def test_a_table_of_due_dates_that_cannot_be_is_refused(tmp_path, line, said):
         deadlines.read(tmp_path / "due.csv", assignment.names())
 
 
-def test_the_time_of_a_file_is_its_own_or_that_of_its_zip_file(tmp_path):
+def test_the_time_of_a_file_is_its_own_or_that_of_its_zip_file_whatever_its_name_is(tmp_path):
+    notebook = nbformat.writes(assignment.key(NAME))
+    sato = tmp_path / os.fsdecode("佐藤".encode("cp932"))
+    sato.mkdir()
+    (sato / "a.ipynb").write_text(notebook)
     (tmp_path / "ann").mkdir()
-    (tmp_path / "ann/a.zip").write_bytes(b"")
-    changed = datetime.fromtimestamp((tmp_path / "ann/a.zip").stat().st_mtime).astimezone()
-    assert deadlines.changed(tmp_path, "ann/a.zip") == deadlines.changed(tmp_path, "ann/a.zip/b/c.ipynb") == changed
-    assert deadlines.changed(tmp_path, "ann/b.ipynb") is None
+    with zipfile.ZipFile(tmp_path / "ann/b.zip", "w") as archive:
+        archive.writestr("in/c.ipynb", notebook)
+    for number, path in enumerate((sato / "a.ipynb", tmp_path / "ann/b.zip"), 1):
+        os.utime(path, (0, 1e9 * number))
+    found = submissions.collect(tmp_path, {NAME: assignment.key(NAME)})
+    assert {each.file: each.changed for each in found} == {"佐藤/a.ipynb": 1e9, "ann/b.zip/in/c.ipynb": 2e9}
 
 
 @pytest.mark.slow
@@ -191,8 +200,15 @@ def test_the_command_enters_them_all(class_of_one, tmp_path):
         f"{file},gaussian-explain-sigma,0,empty\n"
     )
     options = ["--due", one / "due.csv", "--marks", one / "marks.csv", "--anonymous"]
-    with mock.patch.object(sys, "argv", ["grade", *map(str, [one / "class", "-o", one / "out", *options])]):
+    (one / "names.txt").write_text("ann\n")
+    options += ["--roster", one / "names.txt"]
+    looked_for: list = []
+    with (
+        mock.patch.object(sys, "argv", ["grade", *map(str, [one / "class", "-o", one / "out", *options])]),
+        mock.patch.object(command.confinement, "check", looked_for.extend),
+    ):
         assert command.main() == 0
+    assert set(looked_for) == {one / name for name in ("class", "out", "due.csv", "marks.csv", "names.txt")}
     [row] = read_table(one / "out/grades.csv")
     assert (row["by_tests"], row["by_hand"], row["points"]) == ("14", "3", "13.6")
     assert row["late"] == "Days late: 2, of which 0 are free. 20 % of the points are deducted."

@@ -125,3 +125,22 @@ def test_the_ends_of_the_function_of_a_correlation_are_those_of_a_grid_within_ea
         allowance = 0.1 * 0.2 + (1.7 * 0.1**2 + 0.2**2 / 1.7) / 2
         assert saddle.end(np.array([r]), True)[0] == pytest.approx(values.min((0, 1)) - allowance, abs=2e-3)
         assert saddle.end(np.array([r]), False)[0] == pytest.approx(values.max((0, 1)) + allowance, abs=2e-3)
+
+
+def test_means_that_noise_leaves_open_are_not_searched_through(monkeypatch):
+    """All combinations of parts of two ranges would take a minute to say nothing."""
+    low = np.repeat(np.arange(32.0), 32), np.tile(np.arange(32.0), 32)
+    one, other = (moments.Values(each, each + 1, np.zeros(each.size)) for each in low)
+    searched: list = []
+    monkeypatch.setattr(
+        moments, "_crossings", lambda statements, saddle: searched.append(saddle.q.size) or np.zeros((1, 2))
+    )
+    known = lambda error: [(np.ones(1024), lambda weights: 0.0)]  # noqa: E731
+    monkeypatch.setattr(moments, "deviation", lambda *_: (9.0, 9.5))
+    monkeypatch.setattr(moments, "mean", lambda *_: (15.0, 15.5))
+    assert moments.correlation(known, one, other, np.zeros(1024), 0.05) == (0.0, 0.0)
+    assert searched and max(searched) * 1024 <= 10**6
+    searched.clear()
+    monkeypatch.setattr(moments, "mean", lambda *_: (0.0, 32.0))
+    assert moments.correlation(known, one, other, np.zeros(1024), 0.05) == (-1.0, 1.0)
+    assert not searched
