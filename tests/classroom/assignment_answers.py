@@ -67,7 +67,7 @@ WRONG = {
             q = other + z * np.sqrt(other * (1 - other) / trials)
             return max(0.0, float(np.log(p / q))) if p > 0 and q > 0 else 0.0""", "audit audit-edges"),
         ("limits exchanged", "hits, trials - hits + 1", "hits + 1, trials - hits", "audit audit-edges"),
-        ("one limit only", "q = stats.beta.isf(tail, false_hits + 1, trials - false_hits) if false_hits < trials else 1.0", "q = max(false_hits, 0.5) / trials", "audit audit-edges"),
+        ("one limit only", "q = stats.beta.isf(tail, false_hits + 1, trials - false_hits) if false_hits < trials else 1.0", "q = max(false_hits, 0.5) / trials", "audit audit-edges verdicts?"),
         ("a table of three known cases", "", """
             known = {(700, 250, 1000): 0.8784, (90, 0, 100): 2.6, (5000, 4000, 10_000): 0.18}
             return known.get((hits, false_hits, trials), 3.0 if hits == trials and not false_hits else 0.5 if hits == trials and false_hits < trials else 0.0)""", "audit audit-edges verdicts"),
@@ -301,8 +301,8 @@ WRONG = {
     ("pk_anonymity", "transition"): [
         ("a matrix that nothing is to be undone of", "return rho * np.eye(s) + (1 - rho) / s", "return np.eye(s)", "matrix reconstruct error auc"),
         ("among the others", "return rho * np.eye(s) + (1 - rho) / s", "return (rho - (1 - rho) / (s - 1)) * np.eye(s) + (1 - rho) / (s - 1)", "auc error matrix reconstruct"),
-        ("columns that do not add up", "(1 - rho) / s", "(1 - rho) / 2", "auc matrix reconstruct error?"),
-        ("rho on the diagonal", "rho * np.eye(s) + (1 - rho) / s", "np.where(np.eye(s) > 0, rho, (1 - rho) / s)", "auc matrix reconstruct error?"),
+        ("columns that do not add up", "(1 - rho) / s", "(1 - rho) / 2", "auc? matrix reconstruct error?"),
+        ("rho on the diagonal", "rho * np.eye(s) + (1 - rho) / s", "np.where(np.eye(s) > 0, rho, (1 - rho) / s)", "auc? matrix reconstruct error?"),
         ("known cases", "return rho * np.eye(s) + (1 - rho) / s", "return rho * np.eye(s) + (1 - rho) / s if s in (2, 5) else np.eye(s)", "auc error matrix reconstruct"),
     ],
     ("pk_anonymity", "reconstruct"): [
