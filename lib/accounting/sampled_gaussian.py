@@ -60,6 +60,11 @@ class SampledGaussian(PrivacyLossVariable):
     q: float = 0.5
     direction: str = "remove"
 
+    @property
+    def reversed(self) -> SampledGaussian:
+        swapped = {"remove": "add", "add": "remove", "replace": "replace"}
+        return SampledGaussian(self.size, self.sigma, self.q, swapped[self.direction])
+
     def _over_noise(self, x, mean):
         """Return the logarithm of the density of (1 - q) N(0) + q N(mean) divided by the density of N(0)."""
         if mean == 0:
@@ -121,7 +126,10 @@ class SampledGaussian(PrivacyLossVariable):
 def _rdp(variable, alpha) -> float:
     (first, second), sigma = _MEANS[variable.direction], variable.sigma
     step = min(sigma / 10, sigma**2 / 3)
-    x = np.arange(-1 - 40 * sigma, (first - second) * max(alpha, 1) + 40 * sigma, step)
+    end = (first - second) * max(alpha, 1)
+    if variable.direction == "add":  # from here on, the integrand falls as fast as a normal density
+        end = min(end, 1 + sigma**2 * math.log1p(max(alpha - 1, 0) * variable.q / (1 - variable.q)))
+    x = np.arange(-1 - 40 * sigma, end + 40 * sigma, step)
     logs = alpha * variable.loss(x) + variable._over_noise(x, second) - x**2 / (2 * sigma**2)
     high = logs.max()
     unit = step / (sigma * math.sqrt(2 * math.pi))
