@@ -17,6 +17,7 @@ level: the starts of its intervals, and the end of the range. Lines that start w
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -187,11 +188,38 @@ def _interval(low, high) -> str:
 
 
 def load(file: str | Path, attribute: str) -> Hierarchy:
-    """Return the hierarchy of `attribute` from the path `file`. A ``ValueError`` names the attribute and the value."""
-    with open(file, encoding="utf-8", newline="") as lines:
-        head, *rows = csv.reader(line for line in lines if not line.startswith("#"))
-    checks.one_of(f"first column of the hierarchy of {attribute!r}", head[0], ("value", "level"))
-    return categories(attribute, rows) if head[0] == "value" else intervals(attribute, [row[1].split() for row in rows])
+    """Return the hierarchy of `attribute` from the path `file`, a CSV file in UTF-8 with a line of columns.
+
+    The first column is "value" (see `categories`) or "level", and then the second has the starts of `intervals`. Empty
+    lines and lines that begin with # do not count. Raises ``ValueError`` that names the file, the attribute and the line.
+    """
+    named, data, rows = f"hierarchy of {attribute!r}, {file}", Path(file).read_bytes(), []
+    try:
+        lines = io.StringIO(data.decode("utf-8-sig"), newline="")
+        reader = csv.reader("" if line.startswith("#") else line for line in lines)
+        rows += ((reader.line_num, row) for row in reader if row)
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ValueError(f"{named}, line {line} must be UTF-8 text, got the byte {data[error.start]:#04x}") from None
+    except csv.Error as error:
+        raise ValueError(f"{named}, line {reader.line_num} must be CSV: {error}") from None
+    if len(rows) < 2:
+        raise ValueError(
+            f"{named} must have a line of columns and a line for each value or level, got {len(rows)} lines"
+        )
+    for number, row in rows:
+        if len(row) < 2:
+            raise ValueError(f"{named}, line {number} must have at least 2 cells, got {len(row)}")
+    head, *rest = (row for _, row in rows)
+    checks.one_of(f"first column of the {named},", head[0], ("value", "level"))
+    try:
+        return (
+            categories(attribute, rest)
+            if head[0] == "value"
+            else intervals(attribute, [row[1].split() for row in rest])
+        )
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}") from None
 
 
 def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:

@@ -232,9 +232,38 @@ def test_load_reads_both_kinds(tmp_path):
     steps.write_text("level,starts\n" + "".join(f"{i},{' '.join(map(str, row))}\n" for i, row in enumerate(STEPS, 1)))
     assert groups(hierarchies.load(colours, "colour"), 1)["warm"] == ("red", "orange")
     assert groups(hierarchies.load(steps, "steps"), 2) == {"0-4": (0, 4), "5-9": (5, 9)}
-    colours.write_text("colour\nred\n")
+    colours.write_text("colour,level 1\nred,*\n")
     with pytest.raises(ValueError, match="first column of the hierarchy of 'colour'"):
         hierarchies.load(colours, "colour")
+
+
+@pytest.mark.parametrize(
+    "written, message",
+    [
+        (b"", "must have a line of columns and a line for each value or level, got 0 lines"),
+        (b"# a remark\n\nvalue,level 1\n", "got 1 lines"),
+        (b"value,level 1\nred,*\n\nbl\xe9u,*\n", "line 4 must be UTF-8 text, got the byte 0xe9"),
+        (b"value,level 1\n# a remark\nred\n", "line 3 must have at least 2 cells, got 1"),
+        (b"level,starts\n1\n", "line 2 must have at least 2 cells, got 1"),
+        (b"value,level 1\nred,*\n" + b"x" * 200_000 + b",*\n", "line 3 must be CSV: field larger than field limit"),
+        (b"value,level 1\nred,*\nred,*\n", "must have each value once, got 'red' twice"),
+        (b"level,starts\n1,x 9\n", "must be a number"),
+    ],
+)
+def test_load_names_file_and_line(tmp_path, written, message):
+    file = tmp_path / "colour.csv"
+    file.write_bytes(written)
+    with pytest.raises(ValueError, match=message) as refused:
+        hierarchies.load(file, "colour")
+    assert str(file) in str(refused.value) and "'colour'" in str(refused.value) and len(str(refused.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "written", ["\ufeffvalue,level 1\nred,*\n\nblue,*\n", "value,level 1\r\nred,*\r\n# a\r\n\r\nblue,*"]
+)
+def test_load_reads_what_spreadsheets_write(tmp_path, written):
+    (tmp_path / "colour.csv").write_bytes(written.encode())
+    assert list(hierarchies.load(tmp_path / "colour.csv", "colour").values) == ["red", "blue"]
 
 
 def test_apply_replaces_only_what_it_is_told():
