@@ -339,7 +339,7 @@ WRONG = {
     return np.where((noisy > low) & (noisy < high), inside, noisy)
     return np.clip(""", "release success"),
         ("Gaussian noise", "rng.laplace(scale=(high - low) / epsilon,", "rng.normal(scale=np.sqrt(2) * (high - low) / epsilon,", "release success?"),
-        ("same noise for all", "size=np.shape(inside)", "size=1", "release success"),
+        ("same noise for all", "size=np.shape(inside)", "size=1", "release success range?"),
         ("quantiles in random order", "rng.laplace(scale=(high - low) / epsilon, size=np.shape(inside))",
          "rng.permutation(stats.laplace(scale=(high - low) / epsilon).ppf((np.arange(np.size(inside)) + 0.5) / np.size(inside))).reshape(np.shape(inside))", "release success"),
         ("the range of what is there", "scale=(high - low) / epsilon", "scale=max(np.ptp(inside), (high - low) / 3) / epsilon if np.ptp(inside) else (high - low) / epsilon", "release"),
