@@ -410,7 +410,7 @@ WRONG = {
         ("half of epsilon", "q = 1 /", "epsilon = epsilon / 2\n    q = 1 /", "collect grr grr-chances measured"),
         ("q for p", "return np.exp(epsilon) * q, q", "return q, np.exp(epsilon) * q", "collect grr grr-chances measured"),
         ("q of all others together", "return np.exp(epsilon) * q, q", "return np.exp(epsilon) * q, (k - 1) * q", "collect grr-chances measured"),
-        ("the epsilon of this notebook", "q = 1 /", "epsilon = epsilon if k in (2, 40) else 0.9\n    q = 1 /", "grr grr-chances"),
+        ("the epsilon of this notebook", "q = 1 /", "epsilon = epsilon if k == 2 or epsilon == 2.0 else 0.9\n    q = 1 /", "grr? grr-chances"),
     ],
     ("frequency_oracles", "grr"): [
         ("the own value among the lies", "rng.integers(1, k,", "rng.integers(0, k,", "collect grr measured"),
