@@ -543,7 +543,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
     if value is not None:
         _check_names(claim, value)
     if other:
-        verdict, note = "not judged", f"The setting is another: {'; '.join(other)}."
+        verdict, note = "not judged", f"This run has a different setting: {'; '.join(other)}."
     elif undetermined:
         verdict, note = "not determinable", undetermined
     elif stand_in:

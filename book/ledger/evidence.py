@@ -155,7 +155,7 @@ def told(value) -> str:
     """Return the weakest of the differences as a sentence. For `Readings`, name the readings that hold, or count them
     if they are more than `NAMED`."""
     if isinstance(value, Readings):
-        return f"The claim {_listed(_by_found(value.found))}."
+        return f"The claim {'; it '.join(_by_found(value.found))}."
     name, difference = weakest(value)
     return difference.sentence(name)
 

@@ -88,10 +88,8 @@ def _own(claim: Claim, note: str) -> list[str]:
 def _clauses(part: str) -> list[tuple[str, str]]:
     """Return what `evidence.told` has found, and under which readings or how many; [] for another part."""
     told = CLAUSE.findall(part)
-    whole = part.removeprefix("The claim ").replace(", ", " and ") == " and ".join(
-        f"{found} under {them}" for found, them in told
-    ).replace(", ", " and ")
-    return told if whole else []
+    clauses = [f"{found} under {them}" for found, them in told]
+    return told if part.removeprefix("The claim ").split("; it ") == clauses else []
 
 
 # ---------------------------------------------------------------- in the edition's language

@@ -21,9 +21,9 @@ from notebooks.studies.kernel_widths import PRINTED
 # Setup and method of the reconstruction: the width is the printed one, in unstated units, or it is chosen anew, as
 # the paper chose its own. All are Pk-anonymous.
 KERNELS = {
-    "variance 1": ("published", "kernel 1000 standard"),
-    "variance 100": ("published", "kernel 10 standard"),  # a width of 10 at variance 1
-    "as they are": ("published", "kernel 1000 none"),
+    "features at variance 1": ("published", "kernel 1000 standard"),
+    "features at variance 100": ("published", "kernel 10 standard"),  # a width of 10 at variance 1
+    "features unscaled": ("published", "kernel 1000 none"),
     "income perturbed": ("perturbed", "kernel 10 standard"),
     "cross-validated": ("published", "kernel cv standard"),
     "age a category": ("published, age categorical", "kernel 1000 standard"),
@@ -35,6 +35,12 @@ LOSSES = {"widths": "", "heights": ", precision"}  # what the generalization is 
 BASELINES = {loss: (f"generalized{suffix}", f"generalized 20 % out{suffix}") for loss, suffix in LOSSES.items()}
 BASELINES |= {f"{loss}, records alone": (f"generalized{suffix}", "suppressed") for loss, suffix in LOSSES.items()}
 LIMITS = {"0.005": 0.005, "0.02": 0.02}  # of an AUC: what is nearly equal
+# Name of an interpretation, and words for a sentence, for each scaling of `kernel_widths`
+SCALED = {
+    "none": ("unscaled", "without scaling"),
+    "standard": ("variance 1", "at variance 1"),
+    "range": ("public range", "on the public range"),
+}
 
 
 def summary(study) -> pd.DataFrame:
@@ -144,7 +150,7 @@ def widths(study) -> evidence.Readings:
     for scaling, own in (study["width"] == PRINTED).groupby(study["scaling"], sort=False):
         low, high = clopper_pearson(int(own.sum()), len(own))
         reach = high - own.mean() if own.mean() < 0.05 else own.mean() - low  # two standard errors stand for it
-        found[scaling] = evidence.Difference(own.mean(), reach / 2, 0.05)
+        found[SCALED[scaling][0]] = evidence.Difference(own.mean(), reach / 2, 0.05)
     return evidence.Readings(found)
 
 

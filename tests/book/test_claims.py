@@ -165,7 +165,7 @@ def test_means_of_several_readings_are_judged_one_by_one(ledger):
     for deep, flat, verdict in ((near, near, "reproduced"), (far, far, "differs"), (open_, far, "not determinable")):
         record = claims.check("doc.either", Readings({"deep": deep, "flat": flat}))
         assert record.verdict == verdict
-    assert record.note == "The claim fails under “flat” and is undecided under “deep”."
+    assert record.note == "The claim fails under “flat”; it is undecided under “deep”."
     assert record.reproduced == "deep: 0.88200; flat: 0.95000"
 
 
@@ -279,7 +279,7 @@ def test_stand_in_and_undetermined_judge_nothing(ledger):
 def test_in_another_setting_nothing_is_judged(ledger, setting):
     for value in (0.576, 7.0):
         record = claims.check("doc.number", value, **setting)
-        assert record.verdict == "not judged" and record.note.startswith("The setting is another: ")
+        assert record.verdict == "not judged" and record.note.startswith("This run has a different setting: ")
 
 
 def test_a_setting_may_be_a_list(ledger):
@@ -770,13 +770,13 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
         found = Readings(dict(enumerate(values)))
         assert evidence.holds(found) is holds
     assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == (
-        "The claim holds under “a”, fails under “c” and is undecided under “b”."
+        "The claim holds under “a”; it fails under “c”; it is undecided under “b”."
     )
     for outcome, verb in ((CLEAR, "holds"), (False, "fails"), (NOISE, "is undecided")):
         assert evidence.told(Readings({"a": outcome, "b": outcome})) == f"The claim {verb} under every interpretation."
     seven = Readings(dict(zip("abcdefg", [CLEAR, CLEAR, NOISE, False, False, False, True])))
     assert evidence.told(seven) == (
-        "The claim holds under 3 of 7 interpretations, fails under 3 and is undecided under 1."
+        "The claim holds under 3 of 7 interpretations; it fails under 3; it is undecided under 1."
     )
 
 
@@ -786,26 +786,26 @@ def test_of_two_parts_of_a_name_the_one_that_decides_is_told():
         for plan in ("printed", "ours")
         for limit, outcome in (("half", CLEAR), ("all", False))
     }
-    assert evidence.told(Readings(many)) == "The claim holds under “half” and fails under “all”."
+    assert evidence.told(Readings(many)) == "The claim holds under “half”; it fails under “all”."
     other = {
         f"{limit}, {plan}": outcome
         for plan, outcome in (("printed", CLEAR), ("ours", False))
         for limit in ("half", "all")
     }
-    assert evidence.told(Readings(other)) == "The claim holds under “printed” and fails under “ours”."
+    assert evidence.told(Readings(other)) == "The claim holds under “printed”; it fails under “ours”."
     both = Readings({**many, "ours, half": False})
     assert (
         evidence.told(both)
-        == "The claim holds under “printed, half” and fails under “printed, all”, “ours, half” and “ours, all”."
+        == "The claim holds under “printed, half”; it fails under “printed, all”, “ours, half” and “ours, all”."
     )
     whole = Readings({"printed, half": CLEAR, "ours, all": False})
-    assert evidence.told(whole) == "The claim holds under “printed, half” and fails under “ours, all”."
+    assert evidence.told(whole) == "The claim holds under “printed, half”; it fails under “ours, all”."
 
 
 def test_a_record_shows_each_reading(ledger):
     record = claims.check("doc.unclear", Readings({"mean": 0.5, "median": 0.56, "first": 0.52}))
     assert record.reproduced == "mean: 0.5000; median: 0.5600; first: 0.5200"
-    assert record.note == "The claim holds under “mean” and “first” and fails under “median”."
+    assert record.note == "The claim holds under “mean” and “first”; it fails under “median”."
     rule = claims.rule(claims.load(ledger)["doc.open"])
     assert (
         "The claim must hold under the interpretation that the document's words select, “thick”: thick: the thick line; thin: the thin line."
