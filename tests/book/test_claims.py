@@ -17,7 +17,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from book.ledger import claims, evidence
+from book.ledger import claims, evidence, retold
 from book.ledger.evidence import Difference, Readings
 
 BOOK = Path(__file__).resolve().parents[2] / "book" / "claims.yml"
@@ -778,6 +778,14 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
     assert evidence.told(seven) == (
         "The claim holds under 3 of 7 interpretations; it fails under 3; it is undecided under 1."
     )
+
+
+def test_a_translation_finds_each_clause_of_what_is_told():
+    """Names of interpretations may contain numbers, and a remark may follow."""
+    told = evidence.told(Readings({"within 5 %": CLEAR, "1.5 times": True, "b": NOISE, "c": False}))
+    first, *rest = retold.parts(f"{told} The mean is 0.5.")
+    assert [found for found, _ in retold._clauses(first)] == ["holds", "fails", "is undecided"]
+    assert rest == ["The mean is 0.5."]
 
 
 def test_of_two_parts_of_a_name_the_one_that_decides_is_told():
