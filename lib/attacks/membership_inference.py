@@ -63,7 +63,7 @@ def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLi
     if (number == 0).any() or number.max() < 2:
         found = f"{number.min()} to {number.max()}"
         raise ValueError(
-            "used must be such that each record has a model trained without it, and some record two or more, got "
+            "used must leave at least one model trained without each record, and at least two without some record, got "
             f"{found} such models"
         )
     mean = np.where(without, shadows, 0).sum(axis=0) / number
@@ -140,7 +140,7 @@ class Attack:
         for part in (choose, ~choose):
             if min((self.members & part).sum(), (~self.members & part).sum()) == 0:
                 raise ValueError(
-                    "members must be such that each random half of the records has members and others, got a half without"
+                    "members must be mixed enough that each random half contains members and non-members, got a half with only one kind"
                 )
         threshold = _best_threshold(self.scores[choose & self.members], self.scores[choose & ~self.members])
         rates, ends = [], []

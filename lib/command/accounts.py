@@ -27,7 +27,7 @@ def account(file, new, delta, neighbours, more, as_json):
     A release that is reserved is running or was not completed, and counts as spent.
     """
     if new is None and (delta is not None or neighbours) or new is not None and more is not None:
-        raise ValueError("delta and neighbours must be given with --new, and --raise without it")
+        raise ValueError("delta and neighbours may be given only with --new, and --raise only without --new")
     if new is not None:
         Account.new(file, new, 1e-9 if delta is None else delta, neighbours or "unbounded")
     if more is not None:

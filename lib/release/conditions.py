@@ -120,7 +120,7 @@ class Condition:
             said = (
                 f"compare with the start of a bin ({starts})" if binned else "two unlisted values may be equal or not"
             )
-            raise ValueError(f"{what} must be a condition that the values of the schema decide; {said}")
+            raise ValueError(f"{what} must be true or false throughout each value and bin of the schema; {said}")
         return surely
 
 

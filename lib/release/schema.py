@@ -313,9 +313,7 @@ def _text_of(path: str | Path) -> str:
         return Path(path).read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path}, line {line}: it must be UTF-8 text, got byte {error.object[error.start]:#04x}"
-        ) from None
+        raise ValueError(f"{path}, line {line} must be UTF-8 text, got byte {error.object[error.start]:#04x}") from None
 
 
 def parse(text: str, name: str = "schema") -> Schema:

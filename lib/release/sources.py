@@ -201,7 +201,7 @@ def codes(
     column = _values(column)
     if not _suits(attribute, column.type):
         raise ValueError(
-            f"column {attribute.name!r} must hold {_WANTED[attribute.kind]}, got the type {column.type}, whose values are others"
+            f"column {attribute.name!r} must hold {_WANTED[attribute.kind]}, got the type {column.type}, which holds other values"
         )
     if attribute.kind in NUMBERS:
         found = attribute.binned(_numbers(column, blanks))

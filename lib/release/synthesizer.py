@@ -92,12 +92,12 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, seed: int | None) -> None:
     """Raise ``ValueError`` if a run with these settings cannot continue the release `earlier`."""
     if earlier.model.domain != domain:
-        raise ValueError("earlier must have the attributes and values of the schema, got a release with others")
+        raise ValueError("earlier must have the attributes and values of the schema, got a release with different ones")
     if (earlier.total is None) != (neighbours == "unbounded"):
-        raise ValueError(f"earlier must be a release for {neighbours} neighbours, got one for others")
+        raise ValueError(f"earlier must be a release for {neighbours} neighbours, got one for other neighbours")
     if earlier.noise != "gaussian" or (seed is None and not isinstance(earlier.rho, Fraction)):
         raise ValueError(
-            "earlier must have noise from the operating system, got a release with noise that a seed gives"
+            "earlier must have noise from the operating system, got a release whose noise came from a seed"
         )
 
 
@@ -489,7 +489,7 @@ class _Placer:
         if within != "interpolated":
             return
         if release is None:
-            raise ValueError("release must be given for numbers that are interpolated")
+            raise ValueError("release must be given to interpolate numbers, got None")
         marginal = release.model.marginal
         self.positions = interpolation.Copula(marginal, schema.attributes).positions(codes, rng)
         for each in schema.attributes:

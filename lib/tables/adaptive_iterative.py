@@ -191,7 +191,7 @@ class _Run:
         constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)
         if constant > most:
             raise ValueError(
-                f"table must have at most {most} attributes of a single value, got {constant}: leave some out"
+                f"table must have at most {most} attributes with a single value, got {constant}: leave some of them out"
             )
         smallest = {clique: self._smallest_with(clique) for clique in self.weights}
         if min(smallest.values()) > self.max_cells:

@@ -37,7 +37,9 @@ def cells_of(path: Path) -> list[dict]:
         if cell["cell_type"] == "code":
             found.append({"source": "".join(cell["source"]), "id": mark.get("grade_id", ""), "kind": kind})
     if not any(cell["kind"] == "test" for cell in found):
-        raise ValueError(f"{path} has no test cells: its cells have lost their marks, or it is not an assignment")
+        raise ValueError(
+            f"{path} has no test cells: its cells have lost the metadata of nbgrader, or it is not an assignment"
+        )
     return found
 
 

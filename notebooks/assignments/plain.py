@@ -119,7 +119,7 @@ def packed(message) -> bytes:
     """Return a message as it is sent. Raises ``ValueError`` if it is too large."""
     content = json.dumps(message).encode()
     if len(content) > LARGEST:
-        raise ValueError(f"more than {LARGEST // 2**20} MiB at once, or 3 million numbers: use fewer in each call")
+        raise ValueError(f"more than {LARGEST // 2**20} MiB or 3 million numbers at once: use fewer in each call")
     return content
 
 
@@ -132,7 +132,7 @@ def accepted(name: str, message):
     if value is None:
         raise ValueError(f"{name} gives None: is a return missing, or is something printed instead?")
     if is_empty(value):
-        raise ValueError(f"{name} gives something empty")
+        raise ValueError(f"{name} gives a value that is empty or has an empty part")
     return value
 
 

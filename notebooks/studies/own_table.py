@@ -45,9 +45,7 @@ def given(data: str, schema: str) -> schemas.Schema | None:
         raise ValueError(f"schema must be a file, got {schema!r}: {error.strerror}") from None
     sources.check(place(data), public)
     _leave_out(data)
-    print(
-        f"This run is on {data}. What the text says of Adult and Bank, and results that are kept of them, are not about it."
-    )
+    print(f"This run is on {data}. The text and the kept results are about Adult and Bank, not about this table.")
     return public
 
 

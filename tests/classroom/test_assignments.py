@@ -58,8 +58,8 @@ TOLD = [
         "more",
         "with_one_more gives None: is a return missing",
     ),
-    ("too many points", "200_001)", "5_000_001)", "numeric", "more than 32 MiB at once, or 3 million numbers"),
-    ("too many answers", "200_001)", "5_000_001).astype(np.float32)", "numeric", "asked for more than 32 MiB at once"),
+    ("too many points", "200_001)", "5_000_001)", "numeric", "more than 32 MiB or 3 million numbers at once"),
+    ("too many answers", "200_001)", "5_000_001).astype(np.float32)", "numeric", "asked for more than 32 MiB"),
     (
         "answer below the stub",
         "low, high = 0, 1",

@@ -220,7 +220,10 @@ USED = np.array([[True, False, True]] * 2 + [[False, True, False]] * 2)
         (lambda: likelihood_ratio_scores([0.5] * 3, GOOD * np.nan, USED), r"shadows must be in \(0, 1\), got nan"),
         (lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED.astype(int)), "used must be bool"),
         (lambda: likelihood_ratio_scores([0.5] * 2, GOOD, USED), r"shadows and used must have shape \(s, 2\)"),
-        (lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED | True), "each record has a model trained without it"),
+        (
+            lambda: likelihood_ratio_scores([0.5] * 3, GOOD, USED | True),
+            "at least one model trained without each record",
+        ),
         (
             lambda: Attack([0.1, np.nan, 0.3, 0.2], np.array([True, True, False, False])),
             r"scores must be in \[-inf, inf\], got nan",

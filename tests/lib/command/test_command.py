@@ -295,8 +295,8 @@ def test_releases_are_kept_account_of(run, folder, monkeypatch):
     for options, reason in (
         ("--raise 0.6", "epsilon must be above 0.6, the total of kept, got 0.6"),
         ("--new 2", "kept: File exists"),
-        ("--delta 1e-7", "delta and neighbours must be given with --new, and --raise without it"),
-        ("--new 2 --raise 3", "delta and neighbours must be given with --new, and --raise without it"),
+        ("--delta 1e-7", "delta and neighbours may be given only with --new, and --raise only without --new"),
+        ("--new 2 --raise 3", "delta and neighbours may be given only with --new, and --raise only without --new"),
     ):
         assert run(f"account kept {options}") == (2, "", f"{reason}\n")
 

@@ -160,6 +160,8 @@ def test_any_text_is_a_condition_or_refused(text):
 )
 def test_what_the_bins_do_not_tell_is_not_decided(text, said):
     condition = conditions.parse(text, PUBLIC.attributes)
-    with pytest.raises(ValueError, match="^where must be a condition that the values of the schema decide") as caught:
+    with pytest.raises(
+        ValueError, match="^where must be true or false throughout each value and bin of the schema"
+    ) as caught:
         condition.decided(condition.attributes, "where")
     assert said in str(caught.value)

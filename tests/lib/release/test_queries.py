@@ -198,7 +198,7 @@ def test_a_saved_release_knows_what_the_last_choice_passed_over(tmp_path):
         ("mean(late) - ", "one of count proportion"),
         ("count / count / count", "the text should end here, got '/'"),
         ("mean(line)", "line must have a range of numbers"),
-        ("mean(late) where late < 7", "question must be a condition that the values of the schema decide"),
+        ("mean(late) where late < 7", "question must be true or false throughout each value and bin of the schema"),
         ("mean(late) where late is missing", "got a condition that excludes them all"),
         ("mean late", "one of ( is expected here, got 'late'"),
         ("count of", "the text should end here, got 'of'"),

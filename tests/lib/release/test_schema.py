@@ -259,7 +259,7 @@ def test_a_file_is_read_and_refused_by_name(tmp_path):
     path.write_text("\ufeff" + TEXT, encoding="utf-8")
     assert schema.read(path) == SCHEMA
     path.write_bytes(b"\xef\xbb\xbf# values\nattributes: {a: {values: [\xe4]}}")
-    with pytest.raises(ValueError, match="s.yml, line 2: it must be UTF-8 text, got byte 0xe4"):
+    with pytest.raises(ValueError, match="s.yml, line 2 must be UTF-8 text, got byte 0xe4"):
         schema.read(path)
 
 

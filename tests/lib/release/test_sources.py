@@ -558,7 +558,7 @@ def test_a_type_that_has_none_of_the_values_is_refused_before_anything_is_counte
     """Every record would become `other` or missing, which the noisy counts would tell after the budget is spent."""
     public = schema.parse(f"attributes: {{v: {{{said}}}}}")
     pa.parquet.write_table(pa.table({"v": column}), tmp_path / "v.parquet")
-    with pytest.raises(ValueError, match=f"v.parquet, column 'v' must hold {wanted}, whose values are others"):
+    with pytest.raises(ValueError, match=f"v.parquet, column 'v' must hold {wanted}, which holds other values"):
         sources.check(tmp_path / "v.parquet", public)
     pa.parquet.write_table(pa.table({"v": pa.nulls(3)}), tmp_path / "v.parquet")  # no value is of no type
     assert sources.read(tmp_path / "v.parquet", public).records.tolist() == [[public.attributes[0].missing]] * 3

@@ -275,7 +275,7 @@ def test_records_are_drawn_given_a_condition(fitted):
     assert set(made.home) == {"b", "c"} and ((made.begin < 8) | (made.pay >= 60)).all()
     assert set(fitted.sample(1, "work = f").work) == {"f"}
     for bad, said in (
-        ("home = work", "where must be a condition that the values of the schema decide"),
+        ("home = work", "where must be true or false throughout each value and bin of the schema"),
         ("home = a and work = a", "where must hold for some record of the model"),
         ("pay < 3", r"start of a bin \(pay: 0, 20, 40, 60, 80\)"),
         ("wage = 3", "an attribute must be one of home, work, begin, end, pay"),

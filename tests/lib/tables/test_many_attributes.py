@@ -101,6 +101,6 @@ def test_very_many_attributes_of_one_value_are_refused():
     """They take no cells, and would make a table of more axes than numpy has."""
     table = Table(np.zeros((3, 31), int), Domain({f"a{v}": 1 if v < 29 else 2 for v in range(31)}))
     with pytest.raises(
-        ValueError, match="table must have at most 28 attributes of a single value, got 29: leave some out"
+        ValueError, match="table must have at most 28 attributes with a single value, got 29: leave some of them out"
     ):
         aim(table, 1.0, 1e-6, plan=Plan(max_cells=10_000_000))
