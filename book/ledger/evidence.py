@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-_FOUND = {True: "holds", False: "fails", None: "is undecided"}
+_FOUND = {True: "holds", False: "fails", None: "is left open by the noise"}
 NAMED = 4  # readings, each by its name
 ERRORS = 2  # standard errors; a larger difference is not noise
 

@@ -20,7 +20,7 @@ PART = re.compile(r"(?:\([^()]*\)|\$[^$]*\$|[^;]|;(?! ))+")  # up to a semicolon
 _REST = r"[^.]*(?:\.\d[^.]*)*"  # of a sentence; a point in it is that of a number
 MADE = re.compile(rf"(?:{re.escape(claims.NOISE)} {_REST}|The claim (?:holds|fails|is) {_REST})\.(?: |$)")
 CLAUSE = re.compile(
-    r"(holds|fails|is undecided) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
+    r"(holds|fails|is left open by the noise) under ((?:“[^”]*”(?:, (?=“)| and (?=“))?)+|\d+(?: of \d+ interpretations)?)"
 )
 NUMBER = re.compile(r"\$[^$]*\$|[-+]?\d+(?:[.,]\d+)*")
 PLACE = re.compile(r"\$[^$]*\$|\{(\d+)\}")  # of a number; the braces of a formula are its own
@@ -178,7 +178,9 @@ def _clause(found: str, them: str, one: Claim) -> str:
         told = say("{n} of {total} interpretations", n=counts[0], total=counts[1]) if len(counts) > 1 else counts[0]
     if found == "holds":
         return say("holds under {told}", told=told)
-    return say("fails under {told}", told=told) if found == "fails" else say("is undecided under {told}", told=told)
+    if found == "fails":
+        return say("fails under {told}", told=told)
+    return say("is left open by the noise under {told}", told=told)
 
 
 def badge(verdict: str) -> str:

@@ -165,7 +165,7 @@ def test_means_of_several_readings_are_judged_one_by_one(ledger):
     for deep, flat, verdict in ((near, near, "reproduced"), (far, far, "differs"), (open_, far, "not determinable")):
         record = claims.check("doc.either", Readings({"deep": deep, "flat": flat}))
         assert record.verdict == verdict
-    assert record.note == "The claim fails under “flat”; it is undecided under “deep”."
+    assert record.note == "The claim fails under “flat”; it is left open by the noise under “deep”."
     assert record.reproduced == "deep: 0.88200; flat: 0.95000"
 
 
@@ -770,13 +770,13 @@ def test_readings_by_themselves_hold_in_all_or_in_none():
         found = Readings(dict(enumerate(values)))
         assert evidence.holds(found) is holds
     assert evidence.told(Readings({"a": CLEAR, "b": NOISE, "c": False})) == (
-        "The claim holds under “a”; it fails under “c”; it is undecided under “b”."
+        "The claim holds under “a”; it fails under “c”; it is left open by the noise under “b”."
     )
-    for outcome, verb in ((CLEAR, "holds"), (False, "fails"), (NOISE, "is undecided")):
+    for outcome, verb in ((CLEAR, "holds"), (False, "fails"), (NOISE, "is left open by the noise")):
         assert evidence.told(Readings({"a": outcome, "b": outcome})) == f"The claim {verb} under every interpretation."
     seven = Readings(dict(zip("abcdefg", [CLEAR, CLEAR, NOISE, False, False, False, True])))
     assert evidence.told(seven) == (
-        "The claim holds under 3 of 7 interpretations; it fails under 3; it is undecided under 1."
+        "The claim holds under 3 of 7 interpretations; it fails under 3; it is left open by the noise under 1."
     )
 
 
@@ -784,7 +784,7 @@ def test_a_translation_finds_each_clause_of_what_is_told():
     """Names of interpretations may contain numbers, and a remark may follow."""
     told = evidence.told(Readings({"within 5 %": CLEAR, "1.5 times": True, "b": NOISE, "c": False}))
     first, *rest = retold.parts(f"{told} The mean is 0.5.")
-    assert [found for found, _ in retold._clauses(first)] == ["holds", "fails", "is undecided"]
+    assert [found for found, _ in retold._clauses(first)] == ["holds", "fails", "is left open by the noise"]
     assert rest == ["The mean is 0.5."]
 
 
