@@ -428,7 +428,7 @@ def items() -> dict[str, dict[str, str]]:
         each = [f"{kind} {number}" for kind, numbers in kinds.items() for number in numbers]
         if strange := reasons.keys() - set(each):
             raise ExtensionError(
-                f"formulas.yml must give reasons only for items that {key} numbers, got {', '.join(sorted(strange))}"
+                f"formulas.yml must give reasons only for numbered items of {key}, got {', '.join(sorted(strange))}"
             )
         found[key] = {name: reasons.get(name, "") for name in each}
     return found

@@ -538,7 +538,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
     if claim.judge == READ:
         raise ValueError(f"value must not be given for {claim.id}, which is read and not computed: use claims.read")
     if _empty(value):
-        raise ValueError(f"value must hold at least one piece of evidence for {claim.id}, got {value!r}")
+        raise ValueError(f"value must contain at least one piece of evidence for {claim.id}, got {value!r}")
     shown = "" if value is None and (undetermined or stand_in) else _shown(claim, value)
     if value is not None:
         _check_names(claim, value)

@@ -90,7 +90,7 @@ class Attack:
             raise ValueError(f"members must be boolean and have the shape (n,) of scores, got {found}")
         if min(members.sum(), (~members).sum()) < 2:
             raise ValueError(
-                f"members must mark at least two records and leave at least two, got {members.sum()} marked of {members.size}"
+                f"members must mark at least two records and leave at least two unmarked, got {members.sum()} marked of {members.size}"
             )
         object.__setattr__(self, "scores", scores)
         object.__setattr__(self, "members", members)

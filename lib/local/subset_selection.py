@@ -68,7 +68,7 @@ class SubsetSelection(FrequencyOracle):
         sets = bit_rows(reports, self.k)
         sizes = np.count_nonzero(sets, axis=1)
         if (sizes != self.d).any():
-            raise ValueError(f"reports must hold {self.d} values each, got one with {sizes[sizes != self.d][0]}")
+            raise ValueError(f"reports must contain {self.d} values each, got one with {sizes[sizes != self.d][0]}")
         return sets
 
     def aggregate(self, reports: ArrayLike) -> NDArray[np.int64]:

@@ -72,9 +72,7 @@ def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str)
         n = checks.whole("n", n, "[1, inf)")
     if neighbours == "bounded":
         if n is None:
-            raise ValueError(
-                "n must be an integer in [1, inf) for bounded neighbours, because it is public there, got None"
-            )
+            raise ValueError("n must be an integer in [1, inf) for bounded neighbours, for which n is public, got None")
         return _width(low, high, n)
     return _width(low, high, 2 if n is None or n == 1 else n)
 
@@ -106,7 +104,7 @@ def brute_force(
     checks.one_of("norm", norm, (1, 2, np.inf))
     n, domain = checks.whole("n", n, "[1, inf)"), tuple(domain)
     if len(domain) < 2:
-        raise ValueError(f"domain must hold at least two values, got {domain!r}")
+        raise ValueError(f"domain must contain at least two values, got {domain!r}")
     worst = Witness(-1.0, (), ())
     # Neighbours share the other records. One adds a record to these and the other none, or they add different records.
     sizes = range(n) if neighbours == "unbounded" else (n - 1,)

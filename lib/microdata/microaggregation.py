@@ -183,7 +183,7 @@ def _levels(levels, features) -> np.ndarray:
         places = features[:, j] * (levels[j] - 1)
         if (np.abs(places - np.rint(places)) > 1e-6).any():
             raise ValueError(
-                f"column {j} of features must hold multiples of 1/{levels[j] - 1}, since its level is {levels[j]}, got other values"
+                f"column {j} of features must contain multiples of 1/{levels[j] - 1}, since its level is {levels[j]}, got other values"
             )
     return levels
 

@@ -61,7 +61,7 @@ def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     """
     first, second = _law("first", first), checks.real("second", second, "[0, 1]")
     if second.ndim <= first.ndim or second.shape[: first.ndim] != first.shape:
-        raise ValueError(f"second must have further dimensions after the shape {first.shape}, got {second.shape}")
+        raise ValueError(f"second must have the shape {first.shape} followed by further dimensions, got {second.shape}")
     _check_sums("second", second, first.ndim, "each data set and each output of the first")
     return first.reshape(first.shape + (1,) * (second.ndim - first.ndim)) * second
 

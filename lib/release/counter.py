@@ -65,7 +65,7 @@ class Counter:
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}
         if len(lengths) > 1:
-            raise ValueError(f"batch must hold columns of equal length, got {sorted(lengths)}")
+            raise ValueError(f"batch must contain columns of equal length, got {sorted(lengths)}")
         (n,) = lengths
         for start in range(0, n, _AT_A_TIME):
             part = {v: column[start : start + _AT_A_TIME].astype(np.intp) for v, column in columns.items()}
@@ -80,7 +80,7 @@ class Counter:
     def _column(self, batch, v) -> np.ndarray:
         name = self.domain.attributes[v]
         if name not in batch:
-            raise ValueError(f"batch must hold the attribute {name!r}, got {', '.join(map(repr, batch)) or 'none'}")
+            raise ValueError(f"batch must contain the attribute {name!r}, got {', '.join(map(repr, batch)) or 'none'}")
         codes = np.asarray(batch[name])
         if codes.ndim != 1:
             raise ValueError(f"column {name!r} must have shape (n,), got {codes.shape}")

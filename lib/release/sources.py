@@ -93,7 +93,7 @@ def _plain(data: Any, name: str, column: pa.Array) -> Iterator[None]:
         yield
     except pa.ArrowException:  # its message may quote a value
         raise ValueError(
-            f"{_shown(data)}, column {name!r} must hold plain values, such as numbers or UTF-8 text, got the type {column.type}"
+            f"{_shown(data)}, column {name!r} must contain plain values, such as numbers or UTF-8 text, got the type {column.type}"
         ) from None
     except ValueError as error:
         raise ValueError(f"{_shown(data)}, {error}") from None
@@ -201,7 +201,7 @@ def codes(
     column = _values(column)
     if not _suits(attribute, column.type):
         raise ValueError(
-            f"column {attribute.name!r} must hold {_WANTED[attribute.kind]}, got the type {column.type}, which holds other values"
+            f"column {attribute.name!r} must contain {_WANTED[attribute.kind]}, got the type {column.type}, which holds other values"
         )
     if attribute.kind in NUMBERS:
         found = attribute.binned(_numbers(column, blanks))
@@ -378,7 +378,7 @@ def _of_series(series: nw.Series, form: str) -> pa.Array:
     try:
         found = series.to_arrow()
     except (pa.ArrowException, TypeError):
-        raise ValueError(f"data, column {series.name!r} must hold plain values, got {series.dtype}") from None
+        raise ValueError(f"data, column {series.name!r} must contain plain values, got {series.dtype}") from None
     return found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found
 
 
@@ -421,7 +421,7 @@ def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
     if records != _count_lines(data) - below:
         for first, last, _ in _rows(data, separator, below, strict=True):
             if last > first and not multiline:
-                raise ValueError(f"{data}, line {first} must hold a whole record{_MERGED}")
+                raise ValueError(f"{data}, line {first} must contain a whole record{_MERGED}")
 
 
 def _count_lines(data: str) -> int:
@@ -450,7 +450,7 @@ def _header(data: str, names, multiline: bool) -> tuple[str, list[str], int]:
         raise ValueError(f"{data}, line 1 must be UTF-8 text")
     _lacking(f"{data}, line 1,", names, columns, told=False)  # if the names are absent, line 1 is a record
     if last > 1 and not multiline:
-        raise ValueError(f"{data}, line 1 must hold the names of all columns{_MERGED}")
+        raise ValueError(f"{data}, line 1 must contain the names of all columns{_MERGED}")
     return separator, columns, last
 
 

@@ -213,7 +213,7 @@ def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> n
     if outside.any():
         record = int(outside.argmax())
         raise ValueError(
-            f"column {name!r} must hold codes in [0, {size}), got {column[record]} in record {first + record}"
+            f"column {name!r} must contain codes in [0, {size}), got {column[record]} in record {first + record}"
         )
     codes = column.astype(np.min_scalar_type(size - 1))
     codes.flags.writeable = False
@@ -238,5 +238,5 @@ def _encode(column, name, domain: Domain) -> np.ndarray:
     codes = column.map({label: code for code, label in enumerate(labels)})
     if codes.isna().any():
         stranger = column[codes.isna()].iloc[0]
-        raise ValueError(f"column {name!r} must hold values of the domain, got {stranger!r}")
+        raise ValueError(f"column {name!r} must contain values of the domain, got {stranger!r}")
     return codes.to_numpy(dtype=np.int64)

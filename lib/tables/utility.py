@@ -80,10 +80,10 @@ def all_sets(domain: Domain, alpha: int) -> list[tuple[str, ...]]:
 
 def _workload(workload) -> list[tuple]:
     if isinstance(workload, str) or any(isinstance(attributes, str) for attributes in workload):
-        raise ValueError(f"workload must hold sets of attributes, got {workload!r}")
+        raise ValueError(f"workload must contain sets of attributes, got {workload!r}")
     workload = [tuple(attributes) for attributes in workload]
     if not workload or not all(workload):
-        raise ValueError(f"workload must hold one or more sets of one or more attributes, got {workload!r}")
+        raise ValueError(f"workload must contain one or more sets of one or more attributes, got {workload!r}")
     return workload
 
 
@@ -97,7 +97,7 @@ def common_domain(real: Table, synthetic: Table) -> Domain:
 def _total(name, table) -> float:
     total = float(np.sum(table.marginal(table.domain.attributes[:1])))
     if not total > 0:
-        raise ValueError(f"{name} must hold records, got a total of {total:g}")
+        raise ValueError(f"{name} must contain records, got a total of {total:g}")
     return total
 
 

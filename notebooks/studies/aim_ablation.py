@@ -149,7 +149,7 @@ def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
     if reference not in wide:
         raise ValueError(f"reference must be one of the variants {list(wide)}, got {reference!r}")
     if len(wide) < 2 or wide.isna().any(axis=None):
-        raise ValueError("frame must hold the same number of trials of each variant, at least two")
+        raise ValueError("frame must contain the same number of trials of each variant, at least two")
     percent = 100 * wide.sub(wide[reference], axis=0) / wide[reference].mean()
     excess, half = percent.mean(), float(spread) * percent.std() / np.sqrt(len(wide))
     return pd.DataFrame({"excess": excess, "low": excess - half, "high": excess + half})

@@ -290,7 +290,7 @@ def matrix(study, data, method) -> pd.DataFrame:
     """Return the pairs of one data set and method as a symmetric frame (d, d) in nats, with NaN on its diagonal."""
     chosen = study.information.query("data == @data and method == @method")
     if chosen.empty:
-        raise ValueError(f"study must hold information of {method!r} on {data!r}, got none")
+        raise ValueError(f"study must contain the mutual information of {method!r} on {data!r}, got none")
     wide = pd.concat([chosen, chosen.rename(columns={"first": "second", "second": "first"})])
     names = list(dict.fromkeys([*chosen["first"], *chosen["second"]]))
     return wide.pivot(index="first", columns="second", values="nats").loc[names, names]

@@ -218,5 +218,5 @@ def _watched(steps, alpha) -> list[tuple[str, ...]]:
     alpha = checks.whole("alpha", alpha, "[1, inf)")
     sets = [names for names in steps[0].errors if len(names) == alpha] if len(steps) else []
     if not sets:
-        raise ValueError(f"steps must hold errors of sets of {alpha} attributes: run aim(..., errors=[{alpha}])")
+        raise ValueError(f"steps must contain errors of sets of {alpha} attributes: run aim(..., errors=[{alpha}])")
     return sets

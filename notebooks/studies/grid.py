@@ -94,7 +94,7 @@ def _files(function, places, keys, folder) -> list[Path | None]:
         return [None] * len(places)
     keys = list(keys or ())
     if len(keys) != len(places) or len(set(keys)) != len(keys):
-        raise ValueError(f"keys must hold a different key for each of {len(places)} places, got {len(set(keys))}")
+        raise ValueError(f"keys must contain a different key for each of {len(places)} places, got {len(set(keys))}")
     made_by = code(function)
     return [Path(folder) / f"{key(name, made_by)}.json" for name in keys]
 

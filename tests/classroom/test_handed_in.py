@@ -230,7 +230,7 @@ def test_whoever_handed_in_nothing_has_a_row(tmp_path, monkeypatch, capsys):
     assert [row["student"] for row in table(tmp_path / "out/grades.csv")] == ["ann", "bob"]
     assert [row["student"] for row in table(tmp_path / "out/platform.csv")] == ["ann", "bob"]
     (tmp_path / "names.txt").write_text("ann\nann\n")
-    assert command.main() == 2 and "ROSTER must hold one name per line, each listed once" in capsys.readouterr().err
+    assert command.main() == 2 and "ROSTER must contain one name per line, each listed once" in capsys.readouterr().err
 
 
 SHIFT_JIS = "表 佐藤".encode("cp932")  # the second byte of the first letter is a backslash

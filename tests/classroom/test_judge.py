@@ -484,7 +484,7 @@ def test_each_student_gets_a_zip_and_a_line_in_the_table(tmp_path, monkeypatch, 
     }
 
     (tmp_path / "names.txt").write_text("../ann\n")
-    assert make_assignments.main() == 2 and "STUDENTS must hold one name per line" in capsys.readouterr().err
+    assert make_assignments.main() == 2 and "STUDENTS must contain one name per line" in capsys.readouterr().err
 
 
 def test_hidden_tests_of_one_s_own_are_added(tmp_path):

@@ -72,7 +72,7 @@ def test_a_damaged_file_is_named_and_its_cell_computed_again(tmp_path, capsys, t
 
 @pytest.mark.parametrize("keys", [None, KEYS[:-1], [KEYS[0], *KEYS[:-1]]])
 def test_keys_must_tell_the_places_apart(tmp_path, keys):
-    with pytest.raises(ValueError, match="keys must hold a different key for each of 8 places"):
+    with pytest.raises(ValueError, match="keys must contain a different key for each of 8 places"):
         grid.run(cell, PLACES, common=(1.0,), keys=keys, folder=tmp_path)
 
 

@@ -231,7 +231,7 @@ USED = np.array([[True, False, True]] * 2 + [[False, True, False]] * 2)
         (lambda: Attack([0.1, 0.3], [1, 0]), "members must be bool"),
         (
             lambda: Attack([0.1, 0.3, 0.2], np.array([True, False, False])),
-            "members must mark at least two records and leave at least two, got 1 marked of 3",
+            "members must mark at least two records and leave at least two unmarked, got 1 marked of 3",
         ),
         (lambda: Attack([1, 2, 3, 4], np.arange(4) < 2).tpr(1.5), r"fpr must be in \[0, 1\], got 1.5"),
         (lambda: Attack([1, 2, 3, 4], np.arange(4) < 2).advantage(rng=0), "rng must be a numpy.random.Generator"),

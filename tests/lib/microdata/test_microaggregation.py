@@ -333,7 +333,7 @@ def test_bad_input_is_refused(method, change, message):
         (lambda **o: private(**o, levels=LEVELS, groups=0), r"groups must be in \[1, 4\], got 0"),
         (lambda **o: private(**o, levels=(0, 1)), "levels must be 0 or at least 2 for each of 2 columns"),
         (lambda **o: private(**o, levels=(0,)), "levels must be 0 or at least 2 for each of 2 columns"),
-        (lambda **o: private(**o, levels=(0, 4), groups=2), "column 1 of features must hold multiples of 1/3"),
+        (lambda **o: private(**o, levels=(0, 4), groups=2), "column 1 of features must contain multiples of 1/3"),
     ],
 )
 def test_bad_settings_are_refused(call, message):

@@ -93,7 +93,7 @@ def test_atoms_and_density_of_the_limited_laplace_law(centre):
         (lambda: parameterwise.loss([0.5, 0.5]), "law must have shape"),
         (lambda: parameterwise.loss([[np.nan, 1]]), r"law must be in \[0, 1\], got nan"),
         (lambda: parameterwise.loss([[1.0]], 1), r"parameters must be in \[0, 0\], got 1"),
-        (lambda: parameterwise.chain(XOR, XOR), "second must have further dimensions"),
+        (lambda: parameterwise.chain(XOR, XOR), "second must have the shape .* followed by further dimensions"),
         (lambda: parameterwise.chain(XOR, np.full((2, 2, 2, 2), 0.4)), "second must sum to 1"),
         (lambda: parameterwise.atoms(2, 1, 0, 1), r"centre must be in \[0.0, 1.0\], got 2"),
         (lambda: parameterwise.atoms(0, 0, 0, 1), r"scale must be in \[1e-100, inf\), got 0"),

@@ -94,13 +94,13 @@ def test_memory_does_not_grow_with_the_records():
 @pytest.mark.parametrize(
     "changed, message",
     [
-        ({"b": [0, 1, 4]}, r"column 'b' must hold codes in \[0, 4\), got 4 in record 12"),
-        ({"c": [0, -1, 0]}, r"column 'c' must hold codes in \[0, 300\), got -1 in record 11"),
+        ({"b": [0, 1, 4]}, r"column 'b' must contain codes in \[0, 4\), got 4 in record 12"),
+        ({"c": [0, -1, 0]}, r"column 'c' must contain codes in \[0, 300\), got -1 in record 11"),
         ({"a": [0, 0.5, 0]}, "column 'a' must be"),
         ({"a": [0, np.nan, 0]}, "column 'a' must be"),
         ({"a": [[0], [1], [2]]}, r"column 'a' must have shape \(n,\), got \(3, 1\)"),
         ({"d": [0, 1]}, r"columns of equal length, got \[2, 3\]"),
-        ({"d": None}, "batch must hold the attribute 'd', got 'a', 'b', 'c', 'e'"),
+        ({"d": None}, "batch must contain the attribute 'd', got 'a', 'b', 'c', 'e'"),
     ],
 )
 def test_a_bad_batch_is_refused_and_nothing_of_it_counted(changed, message):

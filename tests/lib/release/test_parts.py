@@ -75,6 +75,6 @@ def test_a_code_outside_the_domain_is_said_with_its_file_and_record(files, clien
     record = int((RECORDS[0, :, 1] == 39).argmax())
     for workers in (None, client):
         with pytest.raises(
-            ValueError, match=rf"part0.parquet: column 'b' must hold codes in .0, 39., got 39 in record {record}$"
+            ValueError, match=rf"part0.parquet: column 'b' must contain codes in .0, 39., got 39 in record {record}$"
         ):
             parts.count(files[:1], batches, narrow, client=workers)

@@ -264,8 +264,8 @@ def test_one_value_more_in_a_frame_changes_how_no_other_is_read(values, more):
         (pd.DataFrame({"a": ["Ann Smith"]}), "data must have one column 'b', got none among 'a'"),
         (pd.DataFrame([["Ann Smith", 1, 2]], columns=["a", "b", "b"]), "data must have columns with different names"),
         (pd.DataFrame({"a": [[]], "b": [1]})[:0], "data must have at least one record"),
-        (pa.table({"a": [["Ann Smith"]], "b": [1]}), "data, column 'a' must hold plain values"),
-        (pd.DataFrame({"a": ["Ann Smith"], "b": [1 + 2j]}), "data, column 'b' must hold plain values, got "),
+        (pa.table({"a": [["Ann Smith"]], "b": [1]}), "data, column 'a' must contain plain values"),
+        (pd.DataFrame({"a": ["Ann Smith"], "b": [1 + 2j]}), "data, column 'b' must contain plain values, got "),
         (["Ann Smith"], r"data must be a path, an address, or a table in memory \(pandas, polars, Arrow\), got list"),
         (pd.Series(["Ann Smith"], name="a"), "got Series"),
         (np.array([["Ann Smith"]]), "got ndarray"),
@@ -417,7 +417,7 @@ def test_one_record_more_swallows_no_others(tmp_path, added):
     assert len(sources.read(path, SMALL)) == 101
     path.write_text("\n".join(["a,b", '"y,7', *records]))
     assert len(sources.read(path, MULTILINE)) == 1
-    with pytest.raises(ValueError, match="m.csv, line 2 must hold a whole record, but an extra quotation mark"):
+    with pytest.raises(ValueError, match="m.csv, line 2 must contain a whole record, but an extra quotation mark"):
         sources.read(path, SMALL)
 
 
@@ -558,7 +558,7 @@ def test_a_type_that_has_none_of_the_values_is_refused_before_anything_is_counte
     """Every record would become `other` or missing, which the noisy counts would tell after the budget is spent."""
     public = schema.parse(f"attributes: {{v: {{{said}}}}}")
     pa.parquet.write_table(pa.table({"v": column}), tmp_path / "v.parquet")
-    with pytest.raises(ValueError, match=f"v.parquet, column 'v' must hold {wanted}, which holds other values"):
+    with pytest.raises(ValueError, match=f"v.parquet, column 'v' must contain {wanted}, which holds other values"):
         sources.check(tmp_path / "v.parquet", public)
     pa.parquet.write_table(pa.table({"v": pa.nulls(3)}), tmp_path / "v.parquet")  # no value is of no type
     assert sources.read(tmp_path / "v.parquet", public).records.tolist() == [[public.attributes[0].missing]] * 3
@@ -607,8 +607,8 @@ def test_no_type_is_guessed_from_the_first_records(tmp_path):
         (b"a,b\nx,1\nx,\xff\n", "t.csv, line 3, column 'b' must be UTF-8 text"),
         (b"\xe4,a,b\n1,x,1\n", "t.csv, line 1 must be UTF-8 text"),
         ("a,b\nx,1\n".encode("utf-16"), "t.csv, line 1 must be UTF-8 text"),
-        (b'a,b,"c\nd"\nx,1,2\n', "t.csv, line 1 must hold the names of all columns, but an extra quotation mark"),
-        (b'a,b,"c\nx,1,2\n', "t.csv, line 1 must hold the names of all columns, but an extra quotation mark"),
+        (b'a,b,"c\nd"\nx,1,2\n', "t.csv, line 1 must contain the names of all columns, but an extra quotation mark"),
+        (b'a,b,"c\nx,1,2\n', "t.csv, line 1 must contain the names of all columns, but an extra quotation mark"),
         (b"a,b\nx,1\n" + b"x," * 4_500_000 + b"\n", "t.csv, line 3 must have 2 cells like the first line, got 4500001"),
         (
             b"a,b\nx,1\n" + b"x" * 5_000_000 + b"," + b"1" * 5_000_000 + b"\n",
@@ -648,8 +648,8 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
         (tmp_path / "none.csv", "", "data must be an existing file or folder, or an address, got '"),
         (tmp_path / "t.parquet", "", "t.parquet cannot be read as Parquet: "),
         (tmp_path / "nothing", "", "nothing must contain Parquet files, got none"),
-        (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must hold plain values, such as numbers or UTF-8 text, got the type "),
-        (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must hold plain values, such as numbers or UTF-8 text, got the type "),
+        (tmp_path / "nested.parquet", "", "nested.parquet, column 'a' must contain plain values, such as numbers or UTF-8 text, got the type "),
+        (tmp_path / "bytes.parquet", "", "bytes.parquet, column 'a' must contain plain values, such as numbers or UTF-8 text, got the type "),
         (tmp_path / "other.parquet", "", "other.parquet must have one column 'b', got none among 'a', 'c'"),
         (tmp_path / "t.csv.gz", "", "t.csv.gz cannot be read: "),
         (tmp_path / "t.duckdb", "t", "t.duckdb, table 't' cannot be read: "),
@@ -758,7 +758,7 @@ def test_numbers_that_are_lists_get_a_sentence(tmp_path):
     pa.parquet.write_table(pa.table({"a": ["x"], "b": [[1]]}), tmp_path / "nested.parquet")
     with pytest.raises(
         ValueError,
-        match="nested.parquet, column 'b' must hold plain values, such as numbers or UTF-8 text, got the type list",
+        match="nested.parquet, column 'b' must contain plain values, such as numbers or UTF-8 text, got the type list",
     ):
         sources.numbers(tmp_path / "nested.parquet", SMALL)
 

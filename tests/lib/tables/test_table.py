@@ -113,9 +113,9 @@ def frame(**columns):
 @pytest.mark.parametrize(
     "bad, message",
     [
-        (frame(sex=["male", "unknown"]), "column 'sex' must hold values of the domain, got 'unknown'"),
+        (frame(sex=["male", "unknown"]), "column 'sex' must contain values of the domain, got 'unknown'"),
         (frame(sex=["male", None]), "column 'sex' must have no missing value, got one in record 1"),
-        (frame(age=[0, 5]), r"column 'age' must hold codes in \[0, 5\), got 5"),
+        (frame(age=[0, 5]), r"column 'age' must contain codes in \[0, 5\), got 5"),
         (frame(age=[0.0, np.nan]), "column 'age' must have no missing value"),
         (frame(age=[0, 1.5]), "column 'age' must be an integer"),
         (frame(age=["a", "b"]), "column 'age' must be a number"),
@@ -134,7 +134,7 @@ def test_bad_frames_are_refused(bad, message):
     [
         (np.zeros((0, 3), int), "records must not be empty"),
         (np.zeros((4, 2), int), r"shape \(n, 3\), got \(4, 2\)"),
-        ([[0, 0, 300]], r"column 'city' must hold codes in \[0, 300\), got 300"),
+        ([[0, 0, 300]], r"column 'city' must contain codes in \[0, 300\), got 300"),
         ([[-1, 0, 0]], "column 'sex'.*got -1"),
         ([[0, 0.5, 0]], "column 'age' must be an integer"),
         ([[0, np.nan, 0]], "column 'age' must be in"),

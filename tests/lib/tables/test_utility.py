@@ -140,7 +140,7 @@ EMPTY = Model(DOMAIN, np.zeros((3, 2, 4, 1)))
         ("attributes", lambda: utility.workload_error(TABLE, TABLE, [("a", "a")])),
         ("weights", lambda: utility.workload_error(TABLE, TABLE, [("a",)], [1, 2])),
         ("weights", lambda: utility.workload_error(TABLE, TABLE, [("a",)], [-1])),
-        ("synthetic must hold records", lambda: utility.marginal_error(TABLE, EMPTY, 1)),
+        ("synthetic must contain records", lambda: utility.marginal_error(TABLE, EMPTY, 1)),
         ("synthetic", lambda: utility.mutual_information_error(TABLE, OTHER)),
         ("number of attributes", lambda: utility.mutual_information_error(OTHER, OTHER)),
         ("table", lambda: utility.mutual_information(EMPTY)),
