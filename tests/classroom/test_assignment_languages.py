@@ -63,6 +63,11 @@ def test_the_catalogues_have_the_messages_that_there_are():
         assert {message.id for message in known} == found.keys(), f"{page}: make catalogues"
 
 
+def test_the_name_of_a_case_is_a_message_wherever_a_test_keeps_it():
+    assert "low for everything" in language._told_by_tests("private_parameters")  # a key of a dictionary
+    assert "a program with about half the noise" in language._told_by_tests("laplace")  # in a list of tuples
+
+
 def test_the_zip_is_in_japanese(cases, tmp_path):
     with zipfile.ZipFile(make_assignments.make(cases[NAME], tmp_path / f"{NAME}.zip", "ja")) as archive:
         start, notebook = (archive.read(f"{NAME}/{file}").decode() for file in ("START.md", f"{NAME}.ipynb"))
