@@ -42,6 +42,7 @@ from nbgrader.preprocessors import (
     LockCells,
 )
 
+from notebooks.assignments import shipped
 from notebooks.tools import run
 
 FOLDER = Path(__file__).resolve().parent
@@ -91,8 +92,12 @@ def _drawn(parameter, label: str):
 
 @functools.cache
 def _read(name: str):
-    """Return the source notebook, cached: a variant changes only numbers in it."""
+    """Return the source notebook with the cells that unpack the zip file, cached: a variant changes only numbers in it."""
     notebook = nbformat.read(source(name), as_version=4)
+    code = nbformat.v4.new_code_cell(shipped.UNPACK.format(name=name), id="unpack")
+    given = {"grade": False, "solution": False, "task": False, "locked": True}
+    code.metadata["nbgrader"] = {"grade_id": code.id, "schema_version": 3} | given
+    notebook.cells[1:1] = [nbformat.v4.new_markdown_cell(shipped.FIRST, id="where"), code]
     return CheckCellMetadata().preprocess(notebook, {})[0]
 
 

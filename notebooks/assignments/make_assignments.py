@@ -56,8 +56,7 @@ def _for_all(name: str, to: str) -> dict[str, bytes]:
     contents = {"START.md": start.format(name=name).encode()}
     contents |= {each: Path(__file__).with_name(each).read_bytes() for each in ("check.py", "plain.py")}
     released = assignment.prepare(name).released
-    contents["requirements.lock"] = shipped.requirements(released)
-    return contents | shipped.files(released)
+    return contents | shipped.requirements(released) | shipped.files(released)
 
 
 def make(case: assignment.Case, target: Path, to: str = language.SOURCE) -> Path:

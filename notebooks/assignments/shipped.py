@@ -14,17 +14,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = "lib/data/stand_ins"
+NO_PATH = '''\
+def path(name: str, *, download: bool = True) -> Path:
+    """Raise `DatasetError`: assignments use the synthetic samples."""
+    raise DatasetError(f"{name} does not come with an assignment: use source='stand-in'")'''
 
 START = """\
 # How to start
 
-You need Python 3.11, 3.12 or 3.13. In this folder:
+**On your own computer.** You need Python 3.11, 3.12 or 3.13. In this folder:
 
     python3 -m venv .venv
-    .venv/bin/pip install -r requirements.lock
+    .venv/bin/pip install -r requirements.lock -r jupyterlab.lock
     .venv/bin/jupyter lab {name}.ipynb
 
-(On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) Keep the notebook beside the folder `lib` and the other files.
+(On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) If you open notebooks in another program, such as VS Code, leave out `-r jupyterlab.lock`. Keep the notebook beside the folder `lib` and the other files.
+
+**In Colab or JupyterHub.** Upload the notebook to a folder of its own, and the zip file beside it. The notebook's first code cell unpacks the zip file.
 
 Replace every `YOUR CODE HERE`, the line below it, and every `YOUR ANSWER HERE` with your own text. Add cells wherever you like.
 Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
@@ -34,6 +40,34 @@ Cells with tests show their points; each runs further tests when it is graded. B
 
 Hand in the one file `{name}.ipynb`.
 """
+
+FIRST = """\
+**Where you work.** If you opened this notebook alone, as in Colab or JupyterHub, upload the zip file of the assignment to the notebook's folder. (In Colab, the folder icon at the left shows this folder.) The next cell unpacks it."""
+
+UNPACK = """\
+def _unpack():
+    import importlib
+    import zipfile
+    from pathlib import Path
+
+    zips = sorted(Path().glob("{name}*.zip"), key=lambda path: path.stat().st_mtime)
+    if not zips:
+        raise FileNotFoundError("upload {name}.zip to the folder of this notebook, and run this cell again") from None
+    with zipfile.ZipFile(zips[-1]) as archive:
+        for file in archive.namelist():
+            target = Path(*Path(file).parts[1:])
+            if target.suffix not in ("", ".ipynb"):
+                target.parent.mkdir(parents=True, exist_ok=True)
+                target.write_bytes(archive.read(file))
+    importlib.invalidate_caches()
+
+
+try:
+    import lib.numerics
+except ModuleNotFoundError:
+    _unpack()"""
+
+USUAL = {"numpy", "scipy", "pandas", "matplotlib", "ipykernel"}  # packages that students expect in every assignment
 
 
 def files(released) -> dict[str, bytes]:
@@ -52,11 +86,9 @@ def _files(code: str) -> dict[str, bytes]:
         for folder in list(Path(path).parents)[:-1]:
             found.setdefault(f"{folder.as_posix()}/__init__.py", b"")
     if "lib/data/datasets.py" in found:
-        found |= {
-            path.relative_to(ROOT).as_posix(): path.read_bytes()
-            for path in sorted((ROOT / DATA).iterdir())
-            if path.is_file()
-        }
+        used = {"provenance", *needs.names[ROOT / "lib/data/datasets.py"]}
+        samples = [path for path in sorted((ROOT / DATA).iterdir()) if path.name.partition(".")[0] in used]
+        found |= {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in samples}
     return found
 
 
@@ -74,14 +106,24 @@ def modules(released) -> set[str]:
     return {name for name in found if name.split(".")[0] != "lib"}
 
 
-def requirements(released) -> bytes:
-    """Return the part of the classroom's lock, with hashes, that installs JupyterLab and the imports of `released`."""
+def requirements(released) -> dict[str, bytes]:
+    """Return two parts of the classroom's lock, with hashes: what runs the notebook `released`, and what JupyterLab adds."""
     used = {name.split(".")[0] for name in modules(released)}
-    wanted = {_normal(package) for name in used for package in _providers().get(name, ())} | {"jupyterlab"}
-    locked = _locked()
-    while more := {package for package, (_, users) in locked.items() if users & wanted} - wanted:
-        wanted |= more
-    return "".join(entry for package, (entry, _) in locked.items() if package in wanted).encode()
+    imported = {_normal(package) for name in used for package in _providers().get(name, ())}
+    enough = _with_needs(USUAL | imported)
+    more = _with_needs({"jupyterlab"}) - enough
+    return {"requirements.lock": _lock(enough), "jupyterlab.lock": _lock(more)}
+
+
+def _with_needs(packages: set[str]) -> set[str]:
+    """Return `packages` and all packages that these need."""
+    while more := {package for package, (_, users) in _locked().items() if users & packages} - packages:
+        packages = packages | more
+    return packages
+
+
+def _lock(packages: set[str]) -> bytes:
+    return "".join(entry for package, (entry, _) in _locked().items() if package in packages).encode()
 
 
 _providers = functools.cache(importlib.metadata.packages_distributions)
@@ -166,8 +208,18 @@ def _module(path: Path) -> Path | None:
 
 
 @functools.cache
+def _text(module: Path) -> str:
+    """Return the text of `module` without the code that fetches real data, and without the packages that it needs."""
+    text = module.read_text(encoding="utf-8")
+    if module != ROOT / "lib/data/datasets.py":
+        return text
+    before, _, rest = text.partition("\ndef path(")
+    return f"{before}\n{NO_PATH}\n\n\n{rest.partition(chr(10) * 3)[2]}"
+
+
+@functools.cache
 def _statements(module: Path) -> list[ast.stmt]:
-    return ast.parse(module.read_text(encoding="utf-8")).body
+    return ast.parse(_text(module)).body
 
 
 @functools.cache
@@ -194,8 +246,8 @@ def _bound(statement: ast.stmt) -> set[str]:
 
 
 def _kept(module: Path, names: set[str]) -> str:
-    """Return the text of `module` with only those statements and imports that bind one of `names`."""
-    lines = module.read_text(encoding="utf-8").split("\n")
+    """Return the `_text` of `module` with only those statements and imports that bind one of `names`."""
+    lines = _text(module).split("\n")
     kept = []
     for index, statement in enumerate(_statements(module)):
         first = min([statement.lineno, *(each.lineno for each in getattr(statement, "decorator_list", ()))]) - 1
@@ -208,5 +260,7 @@ def _kept(module: Path, names: set[str]) -> str:
             elif wanted:
                 kept.append(ast.unparse(ast.ImportFrom(statement.module, wanted, statement.level)))
         elif (index == 0 and isinstance(statement, ast.Expr)) or _bound(statement) & names:
-            kept.append("\n".join(lines[first : statement.end_lineno]))
+            unused = [each for each in ast.walk(statement) if isinstance(each, ast.Import) and not _bound(each) & names]
+            without = {each.lineno - 1 for each in unused if isinstance(statement, ast.With)}
+            kept.append("\n".join(lines[at] for at in range(first, statement.end_lineno) if at not in without))
     return "\n\n\n".join(kept) + "\n"

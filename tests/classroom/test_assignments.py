@@ -284,20 +284,55 @@ def test_a_student_s_check_accepts_right_answers_and_names_those_of_another_form
         assert part in said[f"laplace-test-{test}"]
 
 
-def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need():
-    released = assignment.prepare("private_parameters").released
+def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need(cases):
+    parts = shipped.requirements(cases["private_parameters"].released)
     lock = (ROOT / "requirements-classroom.lock").read_text(encoding="utf-8")
-    entries = re.split(r"(?m)^(?=[a-z])", shipped.requirements(released).decode())[1:]
-    assert all(entry in lock and "--hash=sha256:" in entry for entry in entries)
-    packages = {name_of(entry) for entry in entries}
-    several = [line for line in re.findall(r"(?m)^\S+==.*$", lock) if name_of(line) in packages]
-    assert set(several) <= set(re.findall(r"(?m)^\S+==.*$", "".join(entries))), "one version for each Python"
-    assert {"jupyterlab", "ipykernel", "matplotlib", "numpy", "pandas", "scikit-learn", "scipy"} <= packages
-    assert packages.isdisjoint({"sphinx", "nbgrader", "pytest", "selenium", "ruff"})
-    for package in packages - {"appnope", "colorama", "pywinpty"}:  # of other systems
-        for needed in map(Requirement, importlib.metadata.requires(package) or ()):
-            if needed.marker is None or needed.marker.evaluate({"extra": ""}):
-                assert name_of(needed.name) in packages, f"{package} needs {needed}"
+    entries = {part: re.split(r"(?m)^(?=[a-z])", text.decode())[1:] for part, text in parts.items()}
+    enough, more = ({name_of(entry) for entry in entries[part]} for part in ("requirements.lock", "jupyterlab.lock"))
+    assert all(entry in lock and "--hash=sha256:" in entry for part in entries.values() for entry in part)
+    several = [line for line in re.findall(r"(?m)^\S+==.*$", lock) if name_of(line) in enough | more]
+    found = re.findall(r"(?m)^\S+==.*$", b"".join(parts.values()).decode())
+    assert set(several) <= set(found), "one version for each Python"
+    assert {"ipykernel", "matplotlib", "numpy", "pandas", "scikit-learn", "scipy"} <= enough and len(enough) < 50
+    assert "jupyterlab" in more and not enough & more
+    assert (enough | more).isdisjoint({"sphinx", "nbgrader", "pytest", "selenium", "ruff", "pooch"})
+    for packages in (enough, enough | more):
+        for package in packages - {"appnope", "colorama", "pywinpty"}:  # of other systems
+            for needed in map(Requirement, importlib.metadata.requires(package) or ()):
+                if needed.marker is None or needed.marker.evaluate({"extra": ""}):
+                    assert name_of(needed.name) in packages, f"{package} needs {needed}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_a_platform_s_usual_packages_are_enough(cases, name):
+    """JupyterHub and Colab have these; a package for downloads, which only the real data need, does not go out."""
+    used = {module.split(".")[0] for module in shipped.modules(cases[name].released)}
+    assert used - sys.stdlib_module_names <= {"numpy", "scipy", "pandas", "matplotlib", "sklearn"}
+
+
+@pytest.mark.slow
+def test_the_first_cell_of_a_notebook_alone_unpacks_the_zip_file_or_says_that_it_is_missing(cases, tmp_path):
+    case = cases["laplace"]
+    make_assignments.make(case, tmp_path / "laplace.zip")
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone/laplace.ipynb").write_text("what a student has written")
+    given = [cell.source for cell in case.released.cells if assignment.kind(cell) == "given"][:3]
+    assert "zipfile" in given[0] and "from lib" in given[2]
+    not_ours = "import sys\nsys.meta_path[:] = [each for each in sys.meta_path if 'Editable' not in str(each)]\n"
+
+    def run():
+        command = [sys.executable, "-c", not_ours + "\n".join(given)]
+        return subprocess.run(command, cwd=tmp_path / "alone", env=OWN, capture_output=True, text=True)
+
+    assert run().stderr.splitlines()[-1] == (
+        "FileNotFoundError: upload laplace.zip to the folder of this notebook, and run this cell again"
+    )
+    (tmp_path / "laplace.zip").rename(tmp_path / "alone/laplace (1).zip")  # as browsers call a second download
+    for _ in range(2):
+        assert run().stdout.startswith("48,842 records")
+    assert (tmp_path / "alone/laplace.ipynb").read_text() == "what a student has written"
+    assert (tmp_path / "alone/check.py").exists()
 
 
 def name_of(entry: str) -> str:
