@@ -9,8 +9,9 @@ The folder is only read. All output is in `build/grading/<its name>`:
   there. A further run on the same submissions only writes the tables and pages again;
 - `grades.csv`: a row for every file: points, open marks by hand, and every problem by name;
 - `marks.csv`: a row for every question, with the reason where points were lost;
-- `platform.csv` for Moodle and `canvas.csv` for Canvas: a row for every student and a column for every assignment, whose
-  cell is empty until all answers have their marks;
+- `platform.csv` and `canvas.csv`: a row for every student and a column for every assignment, whose cell is empty until
+  all answers have their marks; `moodle-<assignment>.csv` and `gradescope-<assignment>.zip` if the submissions come from
+  there (`exports`);
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
   a copy that MARKS names, and run the command again. A row for a test replaces the points that the test gave. With
   ANONYMOUS=yes, codes replace the names of students and files in both;
@@ -55,6 +56,7 @@ from notebooks.assignments import (  # noqa: E402
     assignment,
     confinement,
     deadlines,
+    exports,
     feedback,
     judge,
     language,
@@ -69,7 +71,7 @@ FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
 PAGE_SECONDS = 20
 GIVEN_UP = "could not be graded"
-NOT_RUN = ("noted", "changed")  # of a submission, no part of its run
+NOT_RUN = ("noted", "changed", "digest")  # of a submission, no part of its run
 
 
 # ---- a function in a process of its own, as long as it may take
@@ -185,7 +187,7 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
         finally:
             for process, *_ in running.values():
                 process.kill()
-    return [_read(place) | {"noted": submission.noted} for submission, place in placed]
+    return [_read(place) | {"noted": each.noted, "digest": each.digest} for each, place in placed]
 
 
 def _grade_student(group: list, course: Course, folder: Path, number: int) -> None:
@@ -252,16 +254,10 @@ def _read(place: Path) -> dict:
 
 def _summary(record) -> str:
     title = f"{record['student']}: {record['assignment'] or 'unknown assignment'}"
-    got, to_mark = totals(record)
+    got, to_mark = exports.totals(record)
     points = f"{got:g} of {sum(question['out_of'] for question in record['questions']):g}"
     by_hand = f", {to_mark:g} to be marked by hand" if to_mark else ""
     return "\n    ! ".join([f"{title}: {points}{by_hand}", *record["problems"], *record["noted"]])
-
-
-def totals(record) -> tuple[float, float]:
-    """Return points so far, less those that are lost by lateness, and points still to be given by hand."""
-    waiting = [question for question in record["questions"] if question["points"] is None]
-    return deadlines.points(record), sum(question["out_of"] for question in waiting)
 
 
 def _waiting(records: list[dict]) -> list[str]:
@@ -301,44 +297,11 @@ def write(records: list[dict], cases: dict, target: Path, anonymous: bool = Fals
     feedback.write(target / "class.html", overview.page(records, pages, cases))
     table(target / "grades.csv", [_row(record, page) for record, page in zip(records, pages)])
     table(target / "marks.csv", [_mark(*pair) | {"part": pair[1]["part"], "note": _reason(pair[1])} for pair in every])
-    table(target / "platform.csv", platform := _platform(records))
-    table(target / "canvas.csv", _canvas(platform, cases))
-
-
-def _platform(records: list[dict]) -> list[dict]:
-    """Return a row for every student with the points of each assignment, from the best of several files."""
-    names = sorted({record["assignment"] for record in records} - {""})
-    files: dict = {}
-    for record in records:
-        files.setdefault(record["student"], {}).setdefault(record["assignment"], []).append(record)
-    return [
-        {"student": student} | {name: _final(row.get(name, [])) for name in names} for student, row in files.items()
-    ]
-
-
-def _final(records: list[dict]) -> str:
-    """Return the points of the best file, or nothing while marks or a run that failed may still change them."""
-    totalled = [(*totals(record), record.get("given_up", False)) for record in records]
-    best = max((got for got, to_mark, given_up in totalled if not (to_mark or given_up)), default=-1.0)
-    open_still = any(given_up or got + to_mark > best for got, to_mark, given_up in totalled)
-    return "" if open_still or not totalled else f"{best:g}"
-
-
-def _canvas(platform: list[dict], cases: dict) -> list[dict]:
-    """Return the rows of `_platform` with Canvas's heads: students by login, and the possible points in the first
-    row."""
-    heads = dict.fromkeys(("Student", "ID", "SIS User ID", "SIS Login ID", "Section"), "")
-    out_of = {name: f"{sum(map(assignment.points, key.cells)):g}" for name, key in cases.items()}
-    names = [name for name in (platform[0] if platform else {}) if name != "student"]
-    first = heads | {"Student": "Points Possible"} | {name: out_of[name] for name in names}
-    return [first] + [
-        heads | {"Student": row["student"], "SIS Login ID": row["student"]} | {name: row[name] for name in names}
-        for row in platform
-    ]
+    exports.write(records, cases, target)
 
 
 def _row(record, page) -> dict:
-    got, to_mark = totals(record)
+    got, to_mark = exports.totals(record)
     by_hand = [
         question["points"] for question in record["questions"] if question["by_hand"] and question["points"] is not None
     ]

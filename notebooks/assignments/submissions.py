@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import difflib
+import hashlib
 import io
 import itertools
 import json
@@ -40,7 +41,8 @@ APPENDED = re.compile(r"(_late)?(_\d+(_.*|-\d+)?)?( \(\d+\))?")
 PLATFORM = re.compile(
     r"(.+?)(?:_late)?_(\d+)_(?:assignsubmission_(?:file|onlinetext)(?:_.*)?|\d{3,}(?:_.*|-\d+)?)", re.IGNORECASE
 )
-IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/)")
+EXPORT = re.compile(r"assignment_\d+_export")  # Gradescope's folder around those of the submissions
+IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/|submission_metadata\.yml$)")
 
 
 @dataclass
@@ -48,7 +50,7 @@ class Submission:
     """One file. `cells` is empty if it could not be read; `name` is the assignment, or empty.
 
     Students read the `problems` on their pages; what is `noted` is for the instructor only. The file, or the zip file that
-    contains it, was last `changed` at this time, in seconds since 1970.
+    contains it, was last `changed` at this time, in seconds since 1970. Its content has this SHA-256 `digest`.
     """
 
     student: str
@@ -60,6 +62,7 @@ class Submission:
     language: str = language.SOURCE
     noted: list[str] = field(default_factory=list)
     changed: float | None = None
+    digest: str = ""
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
@@ -75,10 +78,10 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
         while file in taken:  # a zip file may have two of one name, which identifies marks by hand
             file += " (again)"
         taken.add(file)
-        student = _student(file, keys)
+        student = named(file, keys)
         if problem or _is_notebook(file, content):
             found.append(_read(student, file, content, problem, keys))
-            found[-1].changed = changed
+            found[-1].changed, found[-1].digest = changed, hashlib.sha256(content).hexdigest()
         else:
             others.setdefault(student, []).append(file)
     for student in others.keys() - {submission.student for submission in found}:
@@ -199,12 +202,12 @@ def _is_notebook(file: str, content: bytes) -> bool:
     return file.lower().endswith(".ipynb") or (content.lstrip()[:1] == b"{" and b'"nbformat"' in content)
 
 
-def _student(file: str, keys) -> str:
-    """Return the name of the first folder that is not an assignment's, or the file's name without the assignment's
+def named(file: str, keys) -> str:
+    """Return, as it is written, the name of the first folder that is not an assignment's, or the file's name without the assignment's
     name."""
     *folders, name = PurePosixPath(re.sub(r"(?i)\.zip/.*", "", file)).parts
     for folder in folders:
-        if folder not in keys:
+        if folder not in keys and not EXPORT.fullmatch(folder):
             return folder
     stem = re.sub(r"(?i)\.(ipynb|json|txt|zip)\b", "", name)
     names = "|".join(map(re.escape, keys))

@@ -15,7 +15,7 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from notebooks.assignments import feedback, submissions, tables
+from notebooks.assignments import exports, feedback, submissions, tables
 from notebooks.assignments import grade as command
 from notebooks.assignments.tables import read_table as table
 from tests.classroom import hostile
@@ -107,7 +107,7 @@ def test_a_cell_for_the_platform_is_empty_until_nothing_can_change_it():
         ([record(14.0), record(0.0, **open_still)], ""),
         ([record(0.0)], "0"),
     ):
-        assert command._platform(files) == [{"student": "ann", NAME: cell}], files
+        assert exports.platform(files) == [{"student": "ann", NAME: cell}], files
     told = (
         "2 answers have no marks yet in by-hand.csv; until then, their cells in platform.csv and canvas.csv stay empty"
     )
@@ -120,7 +120,7 @@ def test_a_cell_for_the_platform_is_empty_until_nothing_can_change_it():
 
 def test_of_several_files_the_best_counts():
     records = [record(0.0), record(17.0), record(3.0), record(2.0, student="bob", assignment="laplace")]
-    assert command._platform(records) == [
+    assert exports.platform(records) == [
         {"student": "ann", NAME: "17", "laplace": ""}, {"student": "bob", NAME: "", "laplace": "2"}
     ]  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_a_class_within_reach_of_students_is_refused(tmp_path, monkeypatch, caps
     ("laplace/Tanaka_Laplace.IPYNB", "Tanaka"),
 ])  # fmt: skip
 def test_the_student_is_read_off_the_path(file, student):
-    assert submissions._student(file, {"laplace": None}) == student
+    assert submissions.named(file, {"laplace": None}) == student
 
 
 @pytest.mark.parametrize(("student", "meant"), [

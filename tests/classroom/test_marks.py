@@ -11,7 +11,7 @@ from unittest import mock
 import nbformat
 import pytest
 
-from notebooks.assignments import assignment, deadlines, feedback, submissions, tables
+from notebooks.assignments import assignment, deadlines, exports, feedback, submissions, tables
 from notebooks.assignments import grade as command
 from notebooks.assignments.tables import code_of, read_table
 
@@ -119,7 +119,7 @@ def test_each_day_after_the_late_days_costs_its_part(tmp_path, days, late, free,
     found = record(points=10.0)
     assert deadlines.apply([found], rows, after(days)) == []
     assert (found["late"]["days"], found["late"]["free"]) == (late, free)
-    assert command.totals(found)[0] == pytest.approx(left)
+    assert exports.totals(found)[0] == pytest.approx(left)
     assert (f"Days late: {late}, of which {free} are free." in feedback.page(found)) == (late > 0)
 
 
@@ -144,10 +144,10 @@ def test_of_several_files_the_one_with_most_points_after_deductions_counts(tmp_p
     rows = due(tmp_path, f"{NAME},,2026-10-12 23:59Z,,,25")
     early, late = record(points=8.0, file="ann/a.ipynb"), record(points=10.0, file="ann/b.ipynb")
     deadlines.apply([early, late], rows, lambda file: after(1 if file == "ann/b.ipynb" else -1)(file))
-    assert command._platform([early, late]) == [{"student": "ann", NAME: ""}]  # an answer waits for its mark
+    assert exports.platform([early, late]) == [{"student": "ann", NAME: ""}]  # an answer waits for its mark
     for each in (early, late):
         each["questions"][1]["points"] = 0.0
-    assert command._platform([early, late]) == [{"student": "ann", NAME: "8"}]
+    assert exports.platform([early, late]) == [{"student": "ann", NAME: "8"}]
 
 
 def test_what_is_not_known_is_said(tmp_path):
