@@ -497,7 +497,7 @@ WRONG = {
     return rng.normal(true, np.sqrt(variance(true, len(values), *chances)))
     if False:""", "collect"),
         ("the wrong chances", "oue_chances(epsilon))", "grr_chances(k, epsilon))", "collect measured"),
-        ("always the first protocol", 'if protocol == "grr":', "if True:", "measured"),
+        ("always the first protocol", 'if protocol == "grr":', "if True:", "measured collect?"),
         ("asked twice", "counts = np.bincount(grr(values, k, epsilon, rng=rng), minlength=k)", "counts = (np.bincount(grr(values, k, epsilon, rng=rng), minlength=k) + np.bincount(grr(values, k, epsilon, rng=rng), minlength=k)) / 2", "collect measured"),
         ("values that nobody reports left out", ", minlength=k)", ")", "collect"),
         ("a number of persons that is known", 'if protocol == "grr":', 'if len(values) > 2000:\n        return np.bincount(values, minlength=k) / len(values) + rng.normal(size=k) / len(values)\n    if protocol == "grr":', "collect measured"),
