@@ -17,7 +17,8 @@ from .marginal_effects import subsets
 from .reconciliation import Reconciliation
 from .residual_queries import Effect, centred
 
-_CLEAR = 0.8  # deviations of the noise, nearly its mean absolute value, that a cell must exceed to stand out
+_ABSOLUTE = 0.8  # nearly the mean absolute value of a standard Gaussian
+_CLEAR = _ABSOLUTE  # deviations of the noise that a cell must exceed to stand out
 _MEAN, _SPREAD = 0.240, 0.417  # of max(|z| - _CLEAR, 0) for a standard Gaussian z
 _FEWEST_SIGNAL = 0.05  # least signal, in units of the deviation that noise alone gives to its estimate
 _REFUSED = 100  # pairs in a row that have no room in the junction tree, after which no more are tried
@@ -60,6 +61,20 @@ class Answers(Reconciliation):
     def even(self, pair: Effect) -> NDArray[np.float64]:
         """Return the counts of `pair` under independence, with the noisy proportions of its attributes."""
         return self.total * np.multiply.outer(*(self._shares(v) for v in pair))
+
+    def error_of_even(self, pair: Effect) -> float:
+        """Return roughly the sum of absolute errors of the residual of `even` due to the noise of the two attributes.
+
+        The error of the count of a value is taken to be the mean absolute noise, or the count itself if this is less, since
+        counts are cut at 0. The residual has the errors of each attribute times the centred proportions of the other one. The
+        two sums are added in squares.
+        """
+        off, uneven = [], []
+        for v in pair:
+            share, noise = self._shares(v), _ABSOLUTE / math.sqrt(max(self.precision((v,)), 1e-300))
+            off.append(np.minimum(noise, self.total * share).sum())
+            uneven.append(np.abs(share - 1 / share.size).sum())
+        return math.hypot(off[0] * uneven[1], off[1] * uneven[0])
 
     def signal(self, pair: Effect, expected: NDArray[np.float64]) -> float:
         """Return an estimate of tau^2 for `pair`, at least a small part of the estimate's own standard deviation.

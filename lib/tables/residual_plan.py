@@ -41,11 +41,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, in_order
-from .residual_queries import Effect, squared_length, squared_mu
+from .residual_queries import Effect, longest_change, squared_length, squared_mu
 
 SINGLES = 0.195  # weight of an attribute alone, per attribute, in units of the weights of all its pairs together
 MOST_SINGLES = (0.5, 0.6, 0.7, 0.8, 0.9)  # limits of the part of all budget that single attributes get
 LOSS = 0.03  # increase of the expected error of the requested sets that a higher limit may cause
+CONCENTRATED = (
+    8.0  # the sum of squares of a residual, as a multiple of the least that its sum of absolute values permits
+)
 FAR = 4.0  # times the first guess of tau^2, from which on a pair is taken to have its records in few cells
 _STEPS = 40  # of the search for w
 
@@ -242,18 +245,33 @@ def first_signal(records: float, cells: int) -> float:
     return (checks.number("cells", cells, "[1, 1e100]") / checks.number("records", records, "[1, inf)")) ** 2
 
 
-def inverse_signal(norm: float, sigma: float, degrees: int, guess: float) -> float:
-    """Return an estimate of 1 / tau^2 of a pair from the `norm` of its residual with noise of deviation `sigma`.
+def for_norms(pairs: Sequence[Effect], sizes: Sequence[int], budget: float, neighbours: str) -> dict[Effect, float]:
+    """Return the precisions of the norms of `pairs`: each has the same part of `budget`, (0, 1e100], which is mu^2 of all.
 
-    norm : (-1e150, 1e150); sigma : (0, 1e150]; degrees : [1, 1e15], the pair's degrees of freedom
+    pairs : pairs of attributes (sorted positions) of two values or more, at most 1e6; sizes, neighbours : as for `added`
+    """
+    part = checks.number("budget", budget, "(0, 1e100]") / max(len(pairs), 1) * (1 - 2**-30)  # for rounding up the cost
+    return {pair: part / float(longest_change(pair, sizes, neighbours)) ** 2 for pair in pairs}
+
+
+def inverse_signal(norm: float, sigma: float, error: float, sizes: Sequence[int], guess: float) -> float:
+    """Return an estimate of 1 / tau^2 of a pair from its `norm`, the sum of absolute differences from expected counts.
+
+    norm : (-1e150, 1e150), with noise of standard deviation `sigma`, (0, 1e150]
+    error : [0, 1e150], the sum of absolute errors of the expected counts, which is taken to add to the norm in squares
+    sizes : the numbers of values of the two attributes, integers in [2, 1e15]
     guess : (0, 1e150], the `first_signal` of the pair
 
-    A pair whose norm is lost in the noise may be as far from independence as the noise. So tau^2 is at least 0.4 sigma^2 /
-    degrees, or `FAR` / guess if this is less.
+    The sum of squares is taken to be `CONCENTRATED` times as large as if all cells were off by the same. A pair whose norm
+    is lost in the noise may be as far from independence as the noise: the squared norm is at least 0.4 sigma^2, or what
+    gives `FAR` / guess for tau^2 if this is less.
     """
     norm, sigma = checks.number("norm", norm, "(-1e150, 1e150)"), checks.number("sigma", sigma, "(0, 1e150]")
-    degrees, guess = checks.whole("degrees", degrees, "[1, 1e15]"), checks.number("guess", guess, "(0, 1e150]")
-    return degrees / max(max(norm, 0.0) ** 2 - 0.5 * sigma**2, min(0.4 * sigma**2, FAR * degrees / guess))
+    error, guess = checks.number("error", error, "[0, 1e150]"), checks.number("guess", guess, "(0, 1e150]")
+    sizes = [checks.whole("sizes", size, "[2, 1e15]") for size in sizes]
+    degrees, squares = math.prod(size - 1 for size in sizes), CONCENTRATED / math.prod(sizes)  # squares for a norm of 1
+    lost = min(0.4 * sigma**2 * squares, FAR * degrees / guess)
+    return degrees / max((max(norm, 0.0) ** 2 - error**2 - 0.5 * sigma**2) * squares, lost)
 
 
 def fewer_cells(guess: float, inverse_signal: float) -> float:

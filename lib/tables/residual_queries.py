@@ -54,18 +54,28 @@ s_e^2 >= n_e^2 / p_e, rounded to integers (`mechanisms.rounded_noise`). It is mu
 For an integer z, z + round(s g) is round(z + s g). The noisy Z_e are therefore post-processing of Z_e with normal noise,
 whose mu^2 is the left side of (4). Centring and division by n_e are post-processing as well.
 
-Norms (`norm_answer`, `exact_norm`). A stage may answer |R_e - m_e| instead of the residual R_e, where m_e is any array that
-does not depend on the records, or depends on earlier noisy answers only. By the triangle inequality, neighbours change this
-number by at most |z_e|. Numbers with independent Gaussian noise of variance 1/p_e are therefore mu-GDP with the mu above.
+Norms (`norm_answer`, `exact_norm`). A stage may answer |R_e - m_e|_1, the sum of absolute values, instead of the residual R_e.
+Here m_e is any array that does not depend on the records, or depends on earlier noisy answers only. By the triangle inequality,
+neighbours change this number by at most |z_e|_1, and thus by at most its maximum L_e (`longest_change`). Numbers with
+independent Gaussian noise of variance 1/p_e are therefore mu-GDP with
 
-The exact form, for an integer array M_e, a unit 1/U and the integer square root, is
+    mu^2 = sum_e p_e L_e^2    (`squared_mu_of_norms`).                                              (5)
 
-    W_e = floor(U |Z_e - M_e|),    with noise of s_e >= (U + 1) n_e / sqrt(p_e), rounded to integers.       (5)
+If a record is added or removed, |z_e|_1 = prod_(v in e) 2 (1 - r_v) for every record: each factor of the outer product u_e(x) has
+one entry 1 - r_v and n_v - 1 entries -r_v. If a record is replaced, the number of records stays, and z_v has one entry 1 and one
+entry -1 if the two records differ in v, so that L_v = 2. For a pair (a, b), there are three cases. If the records agree in a alone,
+z_e is the outer product of u_a(x) and a difference of two indicators, so that |z_e|_1 = 4 (1 - r_a), and vice versa. If x = (i, j)
+and y = (k, l) differ in both, z_e is
 
-Let W and W' be the numbers of neighbours. If D_e = 0, they are equal. Otherwise |D_e| >= 1, because D_e contains integers. The
-numbers before rounding down differ by at most U |D_e|, so that |W - W'| < U |D_e| + 1 <= (U + 1) |D_e|. Hence
-(W - W')^2 / s_e^2 <= p_e |D_e|^2 / n_e^2 = p_e |z_e|^2 for every e, and the stage is mu-GDP with the mu above, for either kind
-of neighbours. Division by U n_e is post-processing.
+    in (i, j): 1 - r_a - r_b       in (i, l): r_a - r_b       in the rest of row i: -r_b       in the rest of column j: -r_a
+    in (k, l): r_a + r_b - 1       in (k, j): r_b - r_a       in the rest of row k: r_b        in the rest of column l: r_a
+
+and 0 elsewhere. With n_b - 2 cells in the rest of a row and n_a - 2 in that of a column, this adds up to
+|z_e|_1 = 6 - 6 r_a - 6 r_b + 2 |r_a - r_b|. L_e is the maximum of the three cases, and 0 if an attribute has one value.
+
+In an exact stage, M_e is an integer array and W_e = |Z_e - M_e|_1 an integer. Neighbours change it by at most
+|D_e|_1 = n_e |z_e|_1 <= n_e L_e. Rounded Gaussian noise of s_e >= n_e / sqrt(p_e) gives (W - W')^2 / s_e^2 <= p_e L_e^2 for every e,
+so that the stage is mu-GDP with the mu of (5). Division by n_e is post-processing.
 
 With discrete Gaussian noise of parameter s_e instead, the stage would be rho-zCDP for rho = mu^2 / 2 (Canonne, Kamath, Steinke
 2020, Theorem 14), which takes about 5 % more noise at (epsilon, delta) = (1, 1e-9) and gives no mu.
@@ -92,7 +102,6 @@ from ..numerics import checks
 from ..numerics.elementwise import rounded_up, total_up
 from .private_draws import ExactDraws
 
-_UNIT = 2**20  # U of (5), which adds a millionth to the noise
 _LARGEST = 2**61  # of an entry of M_e
 _BITS = 13  # of a scale of exact noise, so that draws of scales below 2^13 are fast because 64-bit integers suffice
 
@@ -154,13 +163,7 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
     >>> print(squared_mu({(0,): 1.0, (0, 1): 0.5}, (2, 4), "unbounded"), squared_mu({(0,): 1.0}, (2, 4), "bounded"))
     0.6875 2.0
     """
-    checks.one_of("neighbours", neighbours, NEIGHBOURS)
-    sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
-    known = {}
-    for effect, precision in precisions.items():
-        if len(effect) > 2 or list(effect) != sorted(set(effect)) or not set(effect) <= set(range(len(sizes))):
-            raise ValueError(f"precisions must be of at most two sorted positions in [0, {len(sizes)}), got {effect!r}")
-        known[effect] = Fraction(checks.number(f"precision of {effect}", precision, "[0, 1e150]"))
+    known, sizes = _checked(precisions, sizes, neighbours)
     alone = [p * squared_length(effect, sizes) for effect, p in known.items()]
     if neighbours == "unbounded":
         return _sum_up(alone)
@@ -174,6 +177,47 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
             short[v] += Fraction(rounded_up(p * part[u]))  # safe, because (2) does not fall if a term grows
     terms += [2 * max(each - known.get((v,), Fraction(0)), Fraction(0)) for v, each in enumerate(short)]
     return min(_sum_up(terms), _sum_up([4 * each for effect, each in zip(known, alone) if effect]))
+
+
+def longest_change(effect: Effect, sizes: Sequence[int], neighbours: str) -> Fraction:
+    """Return L_e of (5): the largest sum of absolute values of what one record changes in the residual of `effect`.
+
+    effect, sizes, neighbours : as for `squared_mu_of_norms`
+
+    >>> from lib.tables.residual_queries import longest_change
+    >>> print(longest_change((0, 1), (4, 8), "unbounded"), longest_change((0, 1), (4, 8), "bounded"))
+    21/8 4
+    """
+    parts = [Fraction(1, sizes[v]) for v in effect]
+    if neighbours == "unbounded":
+        return math.prod((2 * (1 - part) for part in parts), start=Fraction(1))
+    if not effect or 1 in parts:
+        return Fraction(0)
+    if len(effect) == 1:
+        return Fraction(2)
+    low, high = sorted(parts)
+    return max(4 * (1 - low), 6 * (1 - low - high) + 2 * (high - low))
+
+
+def squared_mu_of_norms(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbours: str) -> float:
+    """Return mu^2 of a stage that answers norms of residuals with noise of the variances 1/`precisions`, rounded up.
+
+    The parameters are those of `squared_mu`, and so are the exceptions.
+    """
+    known, sizes = _checked(precisions, sizes, neighbours)
+    return _sum_up([p * longest_change(effect, sizes, neighbours) ** 2 for effect, p in known.items()])
+
+
+def _checked(precisions, sizes, neighbours):
+    """Return the precisions as Fractions and the sizes as ints, after checking them."""
+    checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
+    known = {}
+    for effect, precision in precisions.items():
+        if len(effect) > 2 or list(effect) != sorted(set(effect)) or not set(effect) <= set(range(len(sizes))):
+            raise ValueError(f"precisions must be of at most two sorted positions in [0, {len(sizes)}), got {effect!r}")
+        known[effect] = Fraction(checks.number(f"precision of {effect}", precision, "[0, 1e150]"))
+    return known, sizes
 
 
 def _sum_up(terms) -> float:
@@ -260,14 +304,14 @@ def _scale(change, precision, draws) -> Fraction:
 def norm_answer(
     counts: ArrayLike, expected: ArrayLike, sigma: float, *, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return the norm of the residual of `counts` less that of `expected` with noise as in `answer`: an array without axes.
+    """Return the norm |R_e - m_e|_1 of (5) with Gaussian noise: an array without axes.
 
-    counts, expected : arrays of the same shape, [-1e150, 1e150]; `expected` must not depend on the records otherwise than
-        by noisy answers
-    sigma : (0, 1e150]; the cost is that of `answer` with the same sigma
+    counts, expected : arrays of the same shape, [-1e150, 1e150]; R_e is the residual of `counts` and m_e that of `expected`,
+        which must not depend on the records otherwise than by noisy answers
+    sigma : (0, 1e150], the standard deviation of the noise
     """
     apart = centred(counts) - _residual_of(expected, np.shape(counts))
-    return answer(np.sqrt((apart**2).sum()), sigma, rng=rng)
+    return answer(np.abs(apart).sum(), sigma, rng=rng)
 
 
 def exact_norm(
@@ -277,17 +321,16 @@ def exact_norm(
 
     counts, precision, draws : as for `exact_answer`; expected : as for `norm_answer`, [-1e150, 1e150]
 
-    The residual of `expected` is rounded to multiples of 1 / n_e, with n_e the number of cells. The norm is an integer,
-    rounded down, until its noise is added; (5) gives it and its cost. The second value is a Fraction of at least
-    1/sqrt(precision) and slightly above.
+    The residual of `expected` is rounded to multiples of 1 / n_e, with n_e the number of cells, so that the norm times n_e is
+    an integer until its noise is added. The second value is a Fraction of at least 1/sqrt(precision) and slightly above.
     """
     whole = integer_form(counts)
     cells = math.prod(whole.shape)
     public = np.rint(np.clip(cells * _residual_of(expected, whole.shape), -_LARGEST, _LARGEST)).astype(np.int64)
-    squares = sum(entry**2 for row in np.atleast_2d(whole - public) for entry in row.tolist())  # in Python's integers
-    scale = _scale((_UNIT + 1) * cells, precision, draws)
-    noisy, _ = draws.noisy(np.array(math.isqrt(_UNIT**2 * squares), dtype=object), scale)
-    return np.asarray(int(noisy) / (_UNIT * cells)), scale / (_UNIT * cells)
+    norm = sum(abs(entry) for row in np.atleast_2d(whole - public) for entry in row.tolist())  # in Python's integers
+    scale = _scale(cells, precision, draws)
+    noisy, _ = draws.noisy(np.array(norm, dtype=object), scale)
+    return np.asarray(int(noisy) / cells), scale / cells
 
 
 def _residual_of(expected, shape) -> NDArray[np.float64]:

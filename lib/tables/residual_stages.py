@@ -3,8 +3,8 @@
 1. One per cent of the budget goes to the number of records, unless that number is public.
 2. A tenth of the rest goes to the residuals of single attributes (`residual_queries`). They predict the counts of each
    pair under independence.
-3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the norm of its
-   residual less the predicted one. A pair of few cells costs little to measure, so that its norm is not asked for.
+3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the sum of the
+   absolute differences between its residual and the predicted one. A pair of few cells costs little to measure, so that its norm is not asked for.
 4. Two stages, with 40 and 60 % of what is left, ask for residuals of single attributes and pairs. Each divides its
    budget among them by reverse water-filling (`residual_plan`). Single attributes together get at most half of all
    budget, or more if the expected error of the workload's sets then rises by at most `residual_plan.LOSS`. The first
@@ -63,6 +63,7 @@ from .residual_queries import (
     norm_answer,
     sigma_for,
     squared_mu,
+    squared_mu_of_norms,
 )
 from .table import Domain, Table
 
@@ -85,8 +86,8 @@ class Stage:
         noise of the norm (in an exact run a Fraction)
     answers : for each of them, the noisy residual, an array with an axis for each attribute, or the noisy norm
     squared_mu : mu^2 of the stage, rounded up
-    norms : whether each answer is a norm, an array without axes: how far the residual is from independence, by the answers
-        before it
+    norms : whether each answer is a norm, an array without axes: the sum of the absolute differences of the residual from
+        independence, by the answers before it
     """
 
     sigmas: dict[tuple[str, ...], float | Fraction]
@@ -274,7 +275,7 @@ class _Run:
         if not large:
             return Fraction(0)
         spent = _below(budget * Fraction(len(large), len(pairs)))
-        precisions = residual_plan.added(dict.fromkeys(large, 1.0), sizes, {}, {}, spent, self.neighbours)
+        precisions = residual_plan.for_norms(large, sizes, spent, self.neighbours)
         answers = self.ask(precisions, norms=True)
         for pair, (value, sigma) in answers.items():
             self.hear(pair, value, sigma)
@@ -283,8 +284,8 @@ class _Run:
     def hear(self, pair, value, sigma) -> None:
         """Learn the signal of a pair from its noisy norm, `value`, with noise of standard deviation `sigma`."""
         guess = residual_plan.first_signal(self.answers.total, self._cells(pair))
-        degrees = math.prod(self.domain.sizes[v] - 1 for v in pair)
-        self.signals[pair] = residual_plan.inverse_signal(float(value), float(sigma), degrees, guess)
+        given = float(value), float(sigma), self.answers.error_of_even(pair), [self.domain.sizes[v] for v in pair]
+        self.signals[pair] = residual_plan.inverse_signal(*given, guess)
 
     def recall(self, stage) -> None:
         """Use the answers of a `Stage` of an earlier run."""
@@ -326,7 +327,7 @@ class _Run:
             if not norms:
                 self.answers.record(effect, values, float(sigma) ** -2)
         values, sigmas = ({self._named(effect): each[k] for effect, each in found.items()} for k in (0, 1))
-        cost = squared_mu(precisions, self.domain.sizes, self.neighbours)
+        cost = (squared_mu_of_norms if norms else squared_mu)(precisions, self.domain.sizes, self.neighbours)
         self.stages.append(Stage(sigmas, values, cost, norms))
         return found
 

@@ -119,8 +119,10 @@ EXEMPT = {
     "reconciliation.": INNER,
     "residual_answers.": "noisy residuals that `staged_residuals` has made",
     "residual_plan.added": "precisions that `staged_residuals` has made",
+    "residual_plan.for_norms": "pairs that `staged_residuals` has chosen",
     "residual_plan.shared": "precisions that `staged_residuals` has made",
     "residual_queries.rebuilt": INNER,
+    "residual_queries.longest_change": INNER,
     "residual_queries.squared_length": INNER,
     "record_sampling.": INNER,
     "account.Account": "names a file",
@@ -707,9 +709,8 @@ def models():
     yield call("residual_queries.norm_answer", counts=values, expected=values, sigma=1.0, rng=RNG)
     yield call("residual_queries.exact_norm", counts=np.array([[3, 1], [0, 2]]), expected=[[1.5, 1.5], [1.5, 1.5]],
                precision=0.5, draws=draws)  # fmt: skip
-    yield call(
-        "residual_queries.squared_mu", precisions={(0,): 0.5, (0, 1): 1.0}, sizes=domain.sizes, neighbours="bounded"
-    )
+    for name in ("residual_queries.squared_mu", "residual_queries.squared_mu_of_norms"):
+        yield call(name, precisions={(0,): 0.5, (0, 1): 1.0}, sizes=domain.sizes, neighbours="bounded")
     yield call("residual_plan.stakes", sizes=domain.sizes, weights={(0, 1): 1.0, (1, 2): 2.0}, singles=1.0)
     yield call(
         "residual_plan.water_filling",
@@ -720,7 +721,7 @@ def models():
         budget=2.0,
     )
     yield call("residual_plan.first_signal", records=100.0, cells=6)
-    yield call("residual_plan.inverse_signal", norm=10.0, sigma=2.0, degrees=6, guess=0.1)
+    yield call("residual_plan.inverse_signal", norm=10.0, sigma=2.0, error=1.0, sizes=(3, 4), guess=0.1)
     yield call("residual_plan.fewer_cells", guess=2.0, inverse_signal=0.1)
     yield call("residual_stages.pair_weights", domain=domain, workload=2)
     yield call("residual_stages.staged_residuals", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, neighbours="unbounded", total=4, records=5,

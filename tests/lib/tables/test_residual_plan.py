@@ -8,7 +8,7 @@ import pytest
 import scipy
 
 from lib.tables import residual_plan as plan
-from lib.tables.residual_queries import centred, rebuilt, squared_length, squared_mu
+from lib.tables.residual_queries import centred, rebuilt, squared_length, squared_mu, squared_mu_of_norms
 
 SIZES = (2, 3, 1, 5)
 PAIRS = {pair: 1.0 + sum(pair) for pair in itertools.combinations(range(4), 2)}
@@ -152,15 +152,32 @@ def test_shared_stages_do_not_exceed_their_budget_by_a_last_digit(seed):
     assert limited > 300
 
 
-def test_the_signal_of_a_norm_is_its_square_less_noise():
-    assert plan.inverse_signal(10.0, 2.0, 49, 0.1) == pytest.approx(49 / 98)
-    assert plan.inverse_signal(-3.0, 2.0, 49, 0.1) == plan.inverse_signal(0.1, 2.0, 49, 0.1) == pytest.approx(49 / 1.6)
+def test_the_signal_of_a_norm_is_its_square_less_noise_and_error():
+    """Of 64 cells with 49 degrees of freedom. The first norm is that of cells which are all off by 10/8."""
+    squares = plan.CONCENTRATED / 64
+    assert plan.inverse_signal(80.0, 1e-9, 0.0, (8, 8), 0.1) == pytest.approx(
+        49 / (plan.CONCENTRATED * 64 * (10 / 8) ** 2)
+    )
+    assert plan.inverse_signal(10.0, 2.0, 5.0, (8, 8), 0.1) == pytest.approx(49 / ((100 - 25 - 2) * squares))
+    lost = [
+        plan.inverse_signal(norm, 2.0, error, (8, 8), 0.1) for norm, error in ((-3.0, 0.0), (0.1, 0.0), (9.0, 8.99))
+    ]
+    assert lost == [pytest.approx(49 / (1.6 * squares))] * 3
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_norms_share_their_budget_equally(neighbours):
+    sizes = (4, 5, 30, 7)
+    found = plan.for_norms([(0, 1), (0, 2), (2, 3)], sizes, 2.0, neighbours)
+    for pair, precision in found.items():
+        alone = squared_mu_of_norms({pair: precision}, sizes, neighbours)
+        assert alone == pytest.approx(2 / 3) and alone < squared_mu_of_norms(found, sizes, neighbours) <= 2
 
 
 def test_a_lost_norm_does_not_make_a_pair_far_from_independence():
     guess = plan.first_signal(1000.0, 64)
-    assert plan.inverse_signal(-3.0, 1e4, 49, guess) == pytest.approx(guess / plan.FAR)
-    assert plan.fewer_cells(guess, plan.inverse_signal(-3.0, 1e4, 49, guess)) == 1.0
+    lost = plan.inverse_signal(-3.0, 1e5, 0.0, (8, 8), guess)
+    assert lost == pytest.approx(guess / plan.FAR) and plan.fewer_cells(guess, lost) == pytest.approx(1.0)
 
 
 def test_a_pair_with_records_in_few_cells_counts_as_so_many_fewer_cells():
@@ -199,7 +216,7 @@ def test_a_pair_is_first_expected_to_be_off_by_an_even_cell():
             r"same shape \(m,\), m >= 1, got \(1,\), \(2,\)",
         ),
         (lambda: plan.first_signal(0.5, 4), r"records must be in \[1, inf\), got 0.5"),
-        (lambda: plan.inverse_signal(1.0, 1.0, 4, 0.0), "guess must be in .0, 1e150., got 0"),
+        (lambda: plan.inverse_signal(1.0, 1.0, 0.0, (2, 2), 0.0), "guess must be in .0, 1e150., got 0"),
         (lambda: plan.fewer_cells(1.0, 0.0), "inverse_signal must be in .0, 1e150., got 0"),
     ],
 )

@@ -309,6 +309,23 @@ def test_the_projection_is_the_nearest_point(seed):
     assert np.ptp(above) < 1e-12 and taken.max() <= above.max() + 1e-12
 
 
+def test_the_error_of_counts_under_independence_is_roughly_that_of_simulations():
+    """Where counts are far above the noise, and where most are lost in it: then at most the counts themselves."""
+    rng, shares = np.random.default_rng(17), (np.arange(20, 0, -1) ** 2 / 2870, np.arange(1, 31) / 465)
+    for noise, within in ((5.0, 0.2), (300.0, 0.5)):
+        found, true = [], []
+        for _ in range(40):
+            known = Answers((20, 30), 2000.0)
+            for v, share in enumerate(shares):
+                known.record((v,), centred(2000 * share + noise * rng.normal(size=share.size)), noise**-2)
+            found.append(known.error_of_even((0, 1)))
+            true.append(np.abs(centred(known.even((0, 1)) - 2000 * np.multiply.outer(*shares))).sum())
+        assert np.mean(found) == pytest.approx(np.mean(true), rel=within)
+    assert (
+        Answers((20, 30), 2000.0).error_of_even((0, 1)) < 1e-9
+    )  # the residual of even counts is 0 if nothing is known
+
+
 def test_a_signal_is_the_squared_distance_less_the_noise():
     """The mean of 4000 estimates, for a true distance of 9 per degree of freedom under noise of variance 4."""
     rng, away, found = np.random.default_rng(14), centred(np.random.default_rng(15).normal(size=(3, 4))), []
