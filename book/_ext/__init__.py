@@ -2,7 +2,7 @@
 
 from importlib import import_module
 
-MODULES = ("numbers", "claims", "tables", "figures", "pages", "formulas", "web", "editions", "reference")
+MODULES = ("numbers", "claims", "tables", "figures", "printed", "pages", "formulas", "web", "editions", "reference")
 
 
 def setup(app):

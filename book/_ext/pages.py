@@ -220,13 +220,22 @@ def fitted(text: str) -> str:
 def _fitted(table: str) -> str:
     rows = re.findall(r"<tr.*?</tr>", table, re.DOTALL)
     columns = max(len(re.findall(r"<t[hd]", row)) for row in rows)
-    letters = max(sum(len(cell) for cell in re.findall(r"<td>([^<]*)", row) if len(cell) < LONG) for row in rows)
-    table = table.replace("<td>NaN</td>", "<td>–</td>")
-    table = re.sub(rf"<td>(?=[^<]{{{LONG},}})", '<td class="words">', table)
+    widths = ([_letters(cell) for cell in re.findall(r"<td>([^<]*)", row)] for row in rows)
+    letters = max(sum(width for width in each if width < LONG) for each in widths)
+    table = _in_words("td", LONG, table.replace("<td>NaN</td>", "<td>–</td>"))
     head, body, rest = table.partition("<tbody>")
-    table = head + body + re.sub(rf"<th>(?=[^<]{{{LONG_HEAD},}})", '<th class="words">', rest)
+    table = head + body + _in_words("th", LONG_HEAD, rest)
     close = " many" * (columns >= MANY or letters >= WIDE)
     return table.replace('class="dataframe"', f'class="dataframe{close}"', 1)
+
+
+def _in_words(tag: str, long: int, table: str) -> str:
+    """Return the table with its cells of `long` letters or more marked."""
+
+    def marked(cell: re.Match) -> str:
+        return f'<{tag} class="words">{cell[1]}' if _letters(cell[1]) >= long else cell[0]
+
+    return re.sub(rf"<{tag}>([^<]+)", marked, table)
 
 
 def fit(app, doctree):

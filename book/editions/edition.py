@@ -87,11 +87,13 @@ def enumerated(parts: list[str]) -> str:
     return say("{before} and {last}", before=say(", ").join(before), last=last) if before else last
 
 
-def told(message: str, kind: str = "generated") -> str:
-    """Return `message`, which a directive puts on the page, in the edition's language, and keep it as one of the page's messages."""
+def told(message: str, kind: str = "generated", catalogue: str = "") -> str:
+    """Return `message`, which a directive puts on the page, in the edition's language.
+
+    Keep it as one of the page's messages, or of those of `catalogue` if this is given."""
     if page and worded(message):
-        messages(page).setdefault(message, kind)
-    return translated(message, page)
+        messages(catalogue or page).setdefault(message, kind)
+    return translated(message, catalogue or page)
 
 
 def parsed(directive, **options) -> list:

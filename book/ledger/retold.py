@@ -52,6 +52,11 @@ def without_numbers(text: str) -> tuple[str, list[str]]:
     return NUMBER.sub(numbered, text), numbers
 
 
+def filled(shape: str, numbers: list[str]) -> str:
+    """Return `shape` with the `numbers` in their places {1}, {2} …"""
+    return PLACE.sub(lambda found: numbers[int(found[1]) - 1] if found[1] else found[0], shape)
+
+
 def messages(ledger: Ledger, records: list[Record]) -> dict[str, dict[str, str]]:
     """Return the messages by catalogue: the documents' names, the claims' texts, and the parts of the records' notes."""
     found: dict[str, dict[str, str]] = {}
@@ -166,7 +171,7 @@ def _part(part: str, one: Claim) -> str:
     shape, numbers = without_numbers(part)
     if not numbers or not edition.missing(part, catalogue(one.document)):
         return _told(part, one.document)
-    return PLACE.sub(lambda found: numbers[int(found[1]) - 1] if found[1] else found[0], _told(shape, one.document))
+    return filled(_told(shape, one.document), numbers)
 
 
 def _clause(found: str, them: str, one: Claim) -> str:
