@@ -21,7 +21,7 @@ from book.ledger.claims import MIME
 from lib.data import datasets
 
 CATALOGUE = "tables"
-CELL = re.compile(r"(?P<start><(?P<tag>t[hd]|text|span)\b[^>]*>)(?P<text>[^<]+)(?=</(?P=tag)>|<title>)")
+CELL = re.compile(r"(?P<start><(?P<tag>t[hd]|text|title|span)\b[^>]*>)(?P<text>[^<]+)(?=</(?P=tag)>|<title>)")
 BETWEEN = re.compile(r"[\s,;:()\[\]/=+<>×±–…]+")
 LISTED = re.compile(" *[,–×] *")
 WORD = re.compile(r"[^\W\d_]+(?:['’]s?)?[.?]?")
