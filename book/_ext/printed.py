@@ -44,7 +44,7 @@ def names(notebook: dict) -> frozenset[str]:
 
 
 def worded(text: str, known: frozenset[str]) -> bool:
-    """Return whether `text` has a word to translate: letters that are no abbreviation, in a text that is no list of `known` names."""
+    """Return whether `text` must be translated: it has a word that is not an abbreviation, and is not a list of `known` names."""
     words = () if known.issuperset(LISTED.split(text)) else filter(WORD.fullmatch, BETWEEN.split(text))
     return any(word[1:].islower() or word.isupper() and len(word) > ABBREVIATED for word in words)
 
@@ -92,6 +92,4 @@ def translate(app, doctree):
 
 
 def setup(app):
-    app.connect(
-        "doctree-read", translate, priority=450
-    )  # before the tables are fitted to the page, and the claims shown
+    app.connect("doctree-read", translate, priority=450)  # before tables are fitted to the page
