@@ -193,7 +193,8 @@ def load(file: str | Path, attribute: str) -> Hierarchy:
     The first column is "value" (see `categories`) or "level", and then the second has the starts of `intervals`. Empty
     lines and lines that begin with # do not count. Raises ``ValueError`` that names the file, the attribute and the line.
     """
-    named, data, rows = f"hierarchy of {attribute!r}, {file}", Path(file).read_bytes(), []
+    named, data = f"hierarchy of {attribute!r}, {file}", Path(file).read_bytes()
+    rows: list[tuple[int, list[str]]] = []
     try:
         lines = io.StringIO(data.decode("utf-8-sig"), newline="")
         reader = csv.reader("" if line.startswith("#") else line for line in lines)
