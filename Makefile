@@ -239,9 +239,9 @@ mine: $(READY) ## release a private synthetic version of a table, with a report 
 
 ##@ Classroom
 
-assignments: $(CLASSROOM) ## make a zip per assignment in build/assignments (LANGUAGE=ja VARIANT=name, or STUDENTS=names.txt SECRET=file)
+assignments: $(CLASSROOM) ## make a zip per assignment in build/assignments (LANGUAGE=ja VARIANT=name, or STUDENTS=names.txt SECRET=file; NBGRADER=yes for nbgrader)
 	@$(PY) -m notebooks.assignments.make_assignments --variant "$(or $(VARIANT),default)" \
-	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)")
+	  $(if $(filter command,$(origin LANGUAGE)),--language "$(LANGUAGE)") $(if $(STUDENTS),--students "$(STUDENTS)") $(if $(SECRET),--secret "$(SECRET)") $(if $(NBGRADER),--nbgrader)
 
 grade: $(CLASSROOM) ## grade a class (SUBMISSIONS=folder VARIANT=name, or VARIANTS=variants.csv; ROSTER=names.txt BANK=folder MARKS=by-hand.csv DUE=due.csv ANONYMOUS=yes)
 	@test -n "$(SUBMISSIONS)" || { echo "Say what to grade: make grade SUBMISSIONS=folder" >&2; exit 2; }

@@ -94,11 +94,16 @@ def _drawn(parameter, label: str):
 def _read(name: str):
     """Return the source notebook with the cells that unpack the zip file, cached: a variant changes only numbers in it."""
     notebook = nbformat.read(source(name), as_version=4)
-    code = nbformat.v4.new_code_cell(shipped.UNPACK.format(name=name), id="unpack")
-    given = {"grade": False, "solution": False, "task": False, "locked": True}
-    code.metadata["nbgrader"] = {"grade_id": code.id, "schema_version": 3} | given
-    notebook.cells[1:1] = [nbformat.v4.new_markdown_cell(shipped.FIRST, id="where"), code]
+    unpack = locked("unpack", shipped.UNPACK.format(name=name))
+    notebook.cells[1:1] = [nbformat.v4.new_markdown_cell(shipped.FIRST, id="where"), unpack]
     return CheckCellMetadata().preprocess(notebook, {})[0]
+
+
+def locked(ident: str, source: str) -> nbformat.NotebookNode:
+    """Return a code cell that is given to students."""
+    kinds = {"grade": False, "solution": False, "task": False, "locked": True}
+    mark = {"grade_id": ident, "schema_version": 3} | kinds
+    return nbformat.v4.new_code_cell(source, id=ident, metadata={"nbgrader": mark})
 
 
 def key(name: str, variant: str = DEFAULT):
@@ -154,7 +159,7 @@ def prepare(name: str, variant: str = DEFAULT, bank: Path | None = None) -> Case
     given: dict = {"__name__": "given"}
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for index, cell in enumerate(notebook.cells):
-            if kind(cell) in ("given", "instructor") and not asked.keys() & _loaded(cell):
+            if kind(cell) in ("given", "instructor") and not asked.keys() & loaded(cell):
                 with contextlib.redirect_stdout(io.StringIO()) as printed:
                     exec(compile(cell.source, f"<{cell.id}>", "exec"), given)
                 if kind(cell) == "instructor":
@@ -185,7 +190,8 @@ def defined(source: str) -> dict[str, bool]:
     return found
 
 
-def _loaded(cell) -> set[str]:
+def loaded(cell) -> set[str]:
+    """Return the names that a code cell reads."""
     return {
         node.id
         for node in ast.walk(ast.parse(cell.source))

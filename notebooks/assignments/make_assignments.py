@@ -1,18 +1,22 @@
 """Make the students' versions of the assignments, one zip each: `make assignments [LANGUAGE=ja] [VARIANT=2026a |
-STUDENTS=names.txt SECRET=file]`.
+STUDENTS=names.txt SECRET=file]`, or a course for nbgrader: `make assignments NBGRADER=yes [VARIANT=2026a]`.
 
     python -m notebooks.assignments.make_assignments --variant 2026a -o build/assignments
 
 The reference solution is graded first: a variant in which it loses points is refused.
 
 `laplace-2026a.zip` (`laplace.zip` for the default variant) contains everything a student needs: the notebook, its data,
-the part of the package `lib` that the given cells use, a pinned list of the packages that the notebook imports, a page
-on how to start (`shipped`), and a program that checks the form of the answers (`check`).
+the part of the package `lib` that the given cells use, pinned lists of the packages that the notebook imports and of
+those that JupyterLab adds, a page on how to start (`shipped`), and a program that checks the form of the answers
+(`check`).
 
 If the file STUDENTS lists names, one a line, each student gets different numbers, drawn from the name and a secret in
 the file SECRET (created if missing). The output is `<student>/laplace.zip` and so on, and `variants.csv`, which grading
 uses. The same student always gets the same numbers, and nobody without the secret can predict another student's
 numbers.
+
+With NBGRADER, the folder `nbgrader` gets a course: in `source` a folder for each assignment, with solutions and hidden
+tests, from which `nbgrader generate_assignment` makes the students' version.
 
 Assignments in another language are in a folder for that language, `ja/laplace.zip`, with the same names, numbers and
 code.
@@ -21,6 +25,8 @@ code.
 from __future__ import annotations
 
 import argparse
+import ast
+import copy
 import functools
 import hmac
 import secrets
@@ -34,6 +40,28 @@ import nbformat
 import notebooks.assignments.systems  # noqa: F401
 from lib.release.files import whole
 from notebooks.assignments import assignment, judge, language, shipped, submissions, tables
+
+# What `judge` gives to tests; nbgrader runs them in the process of the student's notebook.
+REPLACING = '''\
+import contextlib
+
+
+@contextlib.contextmanager
+def replacing(name, function):
+    """Let the functions of this notebook find `function` under `name` while the block runs. Some tests do so."""
+    before = globals()[name]
+    globals()[name] = function
+    try:
+        yield
+    finally:
+        globals()[name] = before'''
+HIDDEN = "### BEGIN HIDDEN TESTS"
+CONFIGURATION = """\
+c = get_config()
+c.CourseDirectory.course_id = "course"
+# The tests use the whole package lib, so a student's part of it must not be in its place.
+c.CourseDirectory.ignore = [".ipynb_checkpoints", "*.pyc", "__pycache__", "feedback", "lib"]
+"""
 
 
 def check(case: assignment.Case, box: judge.Box) -> None:
@@ -61,16 +89,21 @@ def _for_all(name: str, to: str) -> dict[str, bytes]:
 
 def make(case: assignment.Case, target: Path, to: str = language.SOURCE) -> Path:
     """Write the zip `target` in the language `to`, and the notebook alone beside it; return the path of the zip."""
+    with whole(target.with_suffix("") / f"{case.name}.ipynb") as draft:
+        draft.write_bytes(pack(case, target, to)[f"{case.name}.ipynb"])
+    return target
+
+
+def pack(case: assignment.Case, target: Path, to: str = language.SOURCE) -> dict[str, bytes]:
+    """Write the zip `target` in the language `to`; return its files."""
     notebook = nbformat.writes(language.handed_out(case, to).released).encode()
     contents = {f"{case.name}.ipynb": notebook, **case.files, **_for_all(case.name, to)}
-    with whole(target.with_suffix("") / f"{case.name}.ipynb") as draft:
-        draft.write_bytes(contents[f"{case.name}.ipynb"])
     with whole(target) as draft, zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, content in contents.items():
             entry = zipfile.ZipInfo(f"{target.stem}/{path}")  # dated 1980: equal contents make equal files
             entry.external_attr, entry.compress_type = 0o644 << 16, zipfile.ZIP_DEFLATED
             archive.writestr(entry, content)
-    return target
+    return contents
 
 
 def for_class(variant: str, output: Path, box: judge.Box, to: str) -> None:
@@ -80,6 +113,40 @@ def for_class(variant: str, output: Path, box: judge.Box, to: str) -> None:
         check(case, box)
         title = name if variant == assignment.DEFAULT else f"{name}-{variant}"
         print(make(case, _place(output, to) / f"{title}.zip", to))
+
+
+def for_nbgrader(variant: str, output: Path, box: judge.Box) -> None:
+    """Write a course in `variant` for nbgrader: its configuration and its source folder."""
+    course = output / "nbgrader"
+    with whole(course / "nbgrader_config.py") as draft:
+        draft.write_text(CONFIGURATION, encoding="utf-8")
+    for name in assignment.names():
+        case = assignment.prepare(name, variant)
+        check(case, box)
+        folder = course / "source" / name
+        pack(case, folder / f"{name}.zip")
+        for path, content in {f"{name}.ipynb": nbformat.writes(in_one_process(case)).encode(), **case.files}.items():
+            with whole(folder / path) as draft:
+                draft.write_bytes(content)
+        print(folder)
+
+
+def in_one_process(case: assignment.Case) -> nbformat.NotebookNode:
+    """Return the key of `case` with all that its tests need where they run in the student's notebook.
+
+    A test that uses names of a cell tagged `instructor` gets this cell, in its hidden part.
+    """
+    notebook = copy.deepcopy(case.key)
+    source = assignment.key(case.name, case.key.metadata["compendium"]["variant"])
+    for cell in source.cells:
+        if assignment.kind(cell) != "instructor":
+            continue
+        own = {name for statement in ast.parse(cell.source).body for name in shipped.bound(statement)}
+        for test in notebook.cells:
+            if assignment.kind(test) == "test" and own & assignment.loaded(test):
+                test.source = test.source.replace(HIDDEN, f"{HIDDEN}\n{cell.source}", 1)
+    notebook.cells.insert(3, assignment.locked("replacing", REPLACING))  # after the title and the first cell
+    return notebook
 
 
 def for_each(students: list[str], secret: bytes, output: Path, box: judge.Box, to: str) -> None:
@@ -137,6 +204,7 @@ def main() -> int:
     parser.add_argument(
         "--secret", type=Path, help="a private file from which the variants are drawn; created if missing"
     )
+    parser.add_argument("--nbgrader", action="store_true", help="make the source folder of a course for nbgrader")
     parser.add_argument(
         "--language", default=language.SOURCE, help=f"the language of the texts: {' or '.join(language.LANGUAGES)}"
     )
@@ -146,11 +214,15 @@ def main() -> int:
         if bool(arguments.students) != bool(arguments.secret):
             raise ValueError("STUDENTS and SECRET must be given together, got only one of them")
         to = language.known(arguments.language)
+        if arguments.nbgrader and (arguments.students or to != language.SOURCE):
+            raise ValueError("NBGRADER makes one course in English, so STUDENTS and LANGUAGE must not be given with it")
         with tempfile.TemporaryDirectory() as folder:
             cases = [assignment.prepare(name) for name in assignment.names()]
             modules = set().union(*(shipped.modules(case.released) for case in cases))
             with judge.Box(judge.class_folder(cases, Path(folder)), modules) as box:
-                if arguments.students:
+                if arguments.nbgrader:
+                    for_nbgrader(arguments.variant, arguments.output, box)
+                elif arguments.students:
                     for_each(
                         tables.roster(arguments.students, "STUDENTS"),
                         _secret(arguments.secret),

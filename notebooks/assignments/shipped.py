@@ -183,7 +183,7 @@ class _Needs:
             return
         self.names[module].add(name)
         for statement in _statements(module):
-            if name not in _bound(statement):
+            if name not in bound(statement):
                 continue
             for node in ast.walk(statement):
                 if isinstance(node, ast.ImportFrom):
@@ -199,7 +199,7 @@ class _Needs:
                         self.of_import(module, node, alias, statement)
 
     def of_global(self, module: Path, name: str) -> None:
-        if any(name in _bound(statement) for statement in _statements(module)):
+        if any(name in bound(statement) for statement in _statements(module)):
             self.of_name(module, name)
 
 
@@ -228,11 +228,11 @@ def _imports(module: Path) -> list[ast.ImportFrom]:
 
 
 def _users(module: Path, names: set[str]) -> ast.Module:
-    return ast.Module([each for each in _statements(module) if _bound(each) & names], [])
+    return ast.Module([each for each in _statements(module) if bound(each) & names], [])
 
 
 @functools.cache
-def _bound(statement: ast.stmt) -> set[str]:
+def bound(statement: ast.stmt) -> set[str]:
     """Return the names that a statement of a module binds."""
     if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
         return {statement.name}
@@ -240,7 +240,7 @@ def _bound(statement: ast.stmt) -> set[str]:
         return {(alias.asname or alias.name).split(".")[0] for alias in statement.names}
     if isinstance(statement, (ast.With, ast.If, ast.Try, ast.For)):
         return set().union(
-            *(_bound(each) for each in ast.walk(statement) if isinstance(each, ast.stmt) and each is not statement)
+            *(bound(each) for each in ast.walk(statement) if isinstance(each, ast.stmt) and each is not statement)
         )
     return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
 
@@ -259,8 +259,8 @@ def _kept(module: Path, names: set[str]) -> str:
                 kept.append(ast.unparse(ast.Import(wanted)))
             elif wanted:
                 kept.append(ast.unparse(ast.ImportFrom(statement.module, wanted, statement.level)))
-        elif (index == 0 and isinstance(statement, ast.Expr)) or _bound(statement) & names:
-            unused = [each for each in ast.walk(statement) if isinstance(each, ast.Import) and not _bound(each) & names]
+        elif (index == 0 and isinstance(statement, ast.Expr)) or bound(statement) & names:
+            unused = [each for each in ast.walk(statement) if isinstance(each, ast.Import) and not bound(each) & names]
             without = {each.lineno - 1 for each in unused if isinstance(statement, ast.With)}
             kept.append("\n".join(lines[at] for at in range(first, statement.end_lineno) if at not in without))
     return "\n\n\n".join(kept) + "\n"

@@ -335,6 +335,24 @@ def test_the_first_cell_of_a_notebook_alone_unpacks_the_zip_file_or_says_that_it
     assert (tmp_path / "alone/check.py").exists()
 
 
+@pytest.mark.slow
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_tests_pass_in_the_process_of_the_notebook_where_nbgrader_runs_them(cases, name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for path, content in cases[name].files.items():
+        (tmp_path / path).write_bytes(content)
+    notebook = make_assignments.in_one_process(cases[name])
+    space: dict = {"__name__": "__main__"}
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, cell.id, "exec"), space)
+    ours = [cell for cell in assignment.key(name).cells if assignment.kind(cell) == "instructor"]
+    shown = {line.strip() for cell in assignment.student(notebook).cells for line in cell.source.split("\n")}
+    defined = {line.strip() for cell in ours for line in cell.source.split("\n") if line.startswith(("def ", "_"))}
+    assert not (secret_lines(notebook) | defined) & shown
+
+
 def name_of(entry: str) -> str:
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", entry)[0]).lower()
 

@@ -326,7 +326,7 @@ def test_what_goes_out_is_enough_for_the_given_cells(cases, box, name):
     with box.notebook() as line:
         notebook = judge.Notebook(line, case, judge.Limits(), time.monotonic() + 100)
         for cell in case.released.cells:
-            if assignment.kind(cell) == "given" and not case.asked.keys() & assignment._loaded(cell):
+            if assignment.kind(cell) == "given" and not case.asked.keys() & assignment.loaded(cell):
                 assert notebook.run(cell.source)["error"] is None, cell.id
 
 
