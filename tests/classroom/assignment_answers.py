@@ -565,7 +565,7 @@ WRONG = {
         ("the last measurement only", "for axes, measured in measurements:", "for axes, measured in measurements[-1:]:", "fit"),
         ("nothing fitted", "range(steps)", "range(0)", "accuracy fit live"),
         ("the other direction", "np.exp(-gradient", "np.exp(gradient", "accuracy fit live"),
-        ("hardly begun", "range(steps)", "range(3)", "fit"),
+        ("hardly begun", "range(steps)", "range(3)", "accuracy? fit"),
         ("the total of the last measurement", "return model\n", "return model * measurements[-1][1].sum() / model.sum() * 1.05\n", "fit live"),
         ("noise on a fit", "return model\n", "return model * np.random.default_rng(0).uniform(0.9, 1.1, model.shape)\n", "accuracy fit live"),
         ("measurements one after the other", "", """
