@@ -94,8 +94,9 @@ def _drawn(parameter, label: str):
 def _read(name: str):
     """Return the source notebook with the cells that unpack the zip file, cached: a variant changes only numbers in it."""
     notebook = nbformat.read(source(name), as_version=4)
-    unpack = locked("unpack", shipped.UNPACK.format(name=name))
-    notebook.cells[1:1] = [nbformat.v4.new_markdown_cell(shipped.FIRST, id="where"), unpack]
+    where, unpack = shipped.FIRST
+    first = nbformat.v4.new_markdown_cell(shipped.WHERE, id=where)
+    notebook.cells[1:1] = [first, locked(unpack, shipped.UNPACK.format(name=name))]
     return CheckCellMetadata().preprocess(notebook, {})[0]
 
 

@@ -136,7 +136,7 @@ def results(records: list[dict]) -> dict[str, dict]:
                 "name": f"{question['part']}: {question['id']}",
                 "score": question["points"],
                 "max_score": question["out_of"],
-                "output": question.get("remark") or question["note"],
+                "output": question.get("remark") or question["note"].removeprefix("AssertionError: "),
             }
             for question in record["questions"]
         ]

@@ -23,7 +23,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from book._ext.mathml import mathml
 from lib.numerics.in_order import total
 from lib.release.files import whole
-from notebooks.assignments import assignment, confinement, deadlines, language
+from notebooks.assignments import assignment, confinement, deadlines, language, shipped
 from notebooks.assignments.language import say
 from notebooks.assignments.tables import code_of
 
@@ -45,7 +45,7 @@ PAGE = """\
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'">
 <title>{title}</title>
 <style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; }}
+body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 52rem; margin: 2rem auto; padding: 0 1rem; color: #1b1f24; overflow-wrap: break-word; }}
 table {{ border-collapse: collapse; margin: 1rem 0; }}
 td, th {{ border-bottom: 1px solid #d0d7de; padding: .25rem .75rem; text-align: left; vertical-align: top; }}
 pre {{ background: #f6f8fa; padding: .6rem .8rem; overflow-x: auto; font-size: .87rem; white-space: pre-wrap; }}
@@ -54,6 +54,12 @@ pre.out, div.out {{ background: none; border-left: 3px solid #d0d7de; margin-lef
 .lost {{ color: #a40e26; }} .full {{ color: #116329; }} td.lost, td.full {{ white-space: nowrap; }}
 .answer {{ border-left: 3px solid #d0d7de; padding-left: 1rem; margin: 1rem 0; }}
 .answer, .text, .out {{ overflow-x: auto; contain: paint; }}
+@media (max-width: 36rem) {{
+  body > table, body > table > tbody, details > table, details > table > tbody, details > table > tbody > tr > * {{ display: block; }}
+  body > table > tbody > tr {{ display: flex; flex-wrap: wrap; gap: 0 1rem; border-bottom: 1px solid #d0d7de; padding: .3rem 0; }}
+  body > table > tbody > tr > * {{ border: 0; padding: 0; overflow-wrap: anywhere; }}
+  body > table > tbody > tr > td:first-child {{ min-width: 7rem; }}
+}}
 </style>
 </head>
 <body>
@@ -122,7 +128,10 @@ def parts(record: dict, plainly: bool = False) -> dict:
     answers = {
         question["id"]: _answer(question["text"], markdown) for question in record["questions"] if question["by_hand"]
     }
-    cells = [_cell(cell, markdown, plainly, record["language"]) for cell in executed(record).cells]
+    ran = zip(record["plan"], executed(record).cells)
+    cells = [
+        _cell(cell, markdown, plainly, record["language"]) for plan, cell in ran if plan["id"] not in shipped.FIRST
+    ]
     if not plainly and sum(each.count("<") for each in cells) > MOST_TAGS:
         raise ValueError("a browser would take too long to show it")
     return {"cells": cells, "answers": answers}

@@ -25,7 +25,7 @@ def page(records: list[dict], pages: list[str], keys: dict) -> str:
     for name in sorted({record["assignment"] for record in records} - {""}):
         mine = [record for record in records if record["assignment"] == name]
         body += [
-            f"<h2>{html.escape(name)}</h2>",
+            f"<h2>{html.escape(name)}: {len(mine)} submission{'s' * (len(mine) > 1)}</h2>",
             _histogram(mine),
             _failures(mine),
             _similar(mine, dict(zip(map(id, records), pages)), _runs(_given(keys[name]))),
@@ -50,7 +50,8 @@ def _histogram(records: list[dict]) -> str:
 
 
 def _bar(count: int, of: int) -> str:
-    return f'<span style="display:inline-block;height:.8em;background:#57606a;width:{12 * count / max(of, 1):.2f}rem"></span> {count}'
+    bar = f'<span style="display:inline-block;height:.8em;background:#57606a;width:{9 * count / max(of, 1):.2f}rem"></span>'
+    return f'<span style="white-space:nowrap">{bar} {count}</span>'
 
 
 def _failures(records: list[dict]) -> str:
@@ -61,7 +62,8 @@ def _failures(records: list[dict]) -> str:
             if not question["by_hand"]:
                 questions.setdefault(question["id"], []).append(question)
     failed = {
-        ident: [each["note"] for each in asked if each["points"] < each["out_of"]] for ident, asked in questions.items()
+        ident: [each["note"].removeprefix("AssertionError: ") for each in asked if each["points"] < each["out_of"]]
+        for ident, asked in questions.items()
     }
     rows = "".join(
         f"<tr><td>{html.escape(ident)}</td><td>{_bar(len(notes), len(records))}</td>"

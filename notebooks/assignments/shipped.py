@@ -41,7 +41,8 @@ Cells with tests show their points; each runs further tests when it is graded. B
 Hand in the one file `{name}.ipynb`.
 """
 
-FIRST = """\
+FIRST = ("where", "unpack")  # the ids of the cells with these two texts
+WHERE = """\
 **Where you work.** If you opened this notebook alone, as in Colab or JupyterHub, upload the zip file of the assignment to the notebook's folder. (In Colab, the folder icon at the left shows this folder.) The next cell unpacks it."""
 
 UNPACK = """\

@@ -99,6 +99,14 @@ def test_the_instructors_pages_run_and_load_nothing_that_students_wrote(browser,
         assert "hacked" in (folder / page).read_text(), "the attacks are there, as texts"
 
 
+def test_pages_fit_the_width_of_a_phone(browser, pages):
+    address, folder = pages
+    [path] = (folder / "feedback").glob("0 */*.html")
+    for page in ("by-hand.html", "class.html", quote(str(path.relative_to(folder)))):
+        browser.open(f"{address}/{page}", width=390)
+        assert browser.script("return document.documentElement.scrollWidth") <= 390, page
+
+
 @pytest.mark.full
 @pytest.mark.parametrize("number", range(len(ATTACKS)))
 def test_a_page_of_feedback_runs_and_loads_nothing_that_a_student_wrote(browser, pages, number):
