@@ -53,7 +53,7 @@ def _unpack():
 
     zips = sorted(Path().glob("{name}*.zip"), key=lambda path: path.stat().st_mtime)
     if not zips:
-        raise FileNotFoundError("upload {name}.zip to the folder of this notebook, and run this cell again") from None
+        raise FileNotFoundError("no {name}*.zip is beside this notebook: upload the zip file, and run this cell again") from None
     with zipfile.ZipFile(zips[-1]) as archive:
         for file in archive.namelist():
             target = Path(*Path(file).parts[1:])

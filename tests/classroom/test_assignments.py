@@ -326,7 +326,7 @@ def test_the_first_cell_of_a_notebook_alone_unpacks_the_zip_file_or_says_that_it
         return subprocess.run(command, cwd=tmp_path / "alone", env=OWN, capture_output=True, text=True)
 
     assert run().stderr.splitlines()[-1] == (
-        "FileNotFoundError: upload laplace.zip to the folder of this notebook, and run this cell again"
+        "FileNotFoundError: no laplace*.zip is beside this notebook: upload the zip file, and run this cell again"
     )
     (tmp_path / "laplace.zip").rename(tmp_path / "alone/laplace (1).zip")  # as browsers call a second download
     for _ in range(2):
