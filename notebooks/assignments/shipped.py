@@ -30,7 +30,7 @@ START = """\
 
 (On Windows: `.venv\\Scripts\\pip` and `.venv\\Scripts\\jupyter`.) If you open notebooks in another program, such as VS Code, leave out `-r jupyterlab.lock`. Keep the notebook beside the folder `lib` and the other files.
 
-**In Colab or JupyterHub.** Upload the notebook to a folder of its own, and the zip file beside it. The notebook's first code cell unpacks the zip file.
+**In Colab or JupyterHub.** Upload the notebook and the zip file to a new folder. The notebook's first code cell unpacks the zip file.
 
 Replace every `YOUR CODE HERE`, the line below it, and every `YOUR ANSWER HERE` with your own text. Add cells wherever you like.
 Cells with tests show their points; each runs further tests when it is graded. Before you hand in, choose
