@@ -353,6 +353,12 @@ def test_the_tests_pass_in_the_process_of_the_notebook_where_nbgrader_runs_them(
     assert not (secret_lines(notebook) | defined) & shown
 
 
+def test_a_course_for_nbgrader_is_one_for_all_and_in_english(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["make_assignments", "--nbgrader", "--language", "ja"])
+    told = "NBGRADER makes one course in English, so STUDENTS and LANGUAGE must not be given with it\n"
+    assert (make_assignments.main(), capsys.readouterr().err) == (2, told)
+
+
 def name_of(entry: str) -> str:
     return re.sub(r"[-_.]+", "-", re.match(r"[\w.-]+", entry)[0]).lower()
 
