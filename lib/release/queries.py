@@ -41,8 +41,8 @@ _NONE = 1e-9  # records
 class Answer:
     """The answer to a question.
 
-    estimate : by the model, with numbers in their bins as in `interpolation`. If it is not in the interval, the estimate is the
-        nearer end. It is NaN if the model expects no records
+    estimate : by the model, with numbers in their bins as in `interpolation`. If it is not in the interval for the noise, the
+        estimate is the nearer end. It is NaN if the model expects no records
     low, high : ends of the interval. The true value misses it with probability at most 1 - level, wherever the numbers are in
         their bins
     level : (0, 1); measured : how many measurements contain all attributes of the question. Without one the interval is wide
@@ -89,7 +89,8 @@ def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> A
     measured = min(part[-1] for part in parts)
     estimate, ends, noise = _joined(mark, *parts) if mark else parts[0][:-1]
     (low, high), (noise_low, noise_high) = ends, noise
-    return Answer(float(np.clip(estimate, low, high)), low, high, level, measured, noise_low, noise_high)
+    within = np.clip(np.clip(estimate, noise_low, noise_high), low, high)
+    return Answer(float(within), low, high, level, measured, noise_low, noise_high)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 import itertools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .synthesizer import MANY, Release
 
 LEVEL = 0.95
 _BARS, _NAMES, _PAIRS = 30, 40, 8  # at most: bars of a figure, attributes of a matrix, correlations
+_RELIABLE = 5  # per cent of the records, at most, that a count is off if the report recommends it with care
 _WIDTH, _ROW, _LABEL = 340, 16, 130  # of a figure, in units of 1/96 inch
 _BLUE, _RED, _INK = "#0072B2", "#D55E00", "#262626"
 _MEASURED, _INFERRED = "#cfe3f1", "#fbe0cd"
@@ -161,9 +162,9 @@ def numbers(schema: Schema, release: Release) -> str:
             found = queries.ask(release, schema, question, LEVEL)  # type: ignore[arg-type]
         except ValueError:  # the attribute was not measured
             continue
-        rows.append(
-            (what, f"{found.estimate:.4g}", _range(found.noise_low, found.noise_high), _range(found.low, found.high))
-        )
+        intervals = (found.noise_low, found.noise_high), (found.low, found.high)
+        shown = _as_exact_as(found.noise_high - found.noise_low)
+        rows.append((what, shown(found.estimate), *(f"{shown(low)} to {shown(high)}" for low, high in intervals)))
     if not rows:
         return "The schema has no numbers."
     return _table(["", "estimate", "with noise", "with noise and bins"], rows, ' style="white-space:nowrap"')
@@ -186,7 +187,7 @@ def uses(schema: Schema, release: Release) -> str:
             (f"Counts of two attributes that were measured together ({len(known)} of {_number(len(found), 'pair')})", "yes",
              f"half of these pairs to {_percent(float(np.median(known)))} %, all to {_percent(max(known))} % of the records"),
             ("Proportions and means within a group", "in large groups", f"a proportion to 5 percentage points in a group of {few:,} records or more"),
-            ("Correlations and regressions of measured pairs", "as a first look", "see the table of numbers for the errors"),
+            ("Correlations and regressions of measured pairs", "as a first look", "see the table of numbers; an interval from -1 to 1 says nothing"),
         ]  # fmt: skip
     if inferred:
         bounded = [error for error in inferred if error == error]
@@ -194,7 +195,7 @@ def uses(schema: Schema, release: Release) -> str:
         rows.append(
             (
                 f"Counts of two attributes that were not measured together ({_number(len(inferred), 'pair')})",
-                "with care",
+                "with care" if bounded and max(bounded) < _RELIABLE else "no",
                 number,
             )
         )
@@ -251,8 +252,11 @@ def _ignored(inner: str) -> str:
     return f'<div class="tex2jax_ignore mathjax_ignore pst-scrollable-table-container" style="overflow-x:auto">{inner}</div>'
 
 
-def _range(low: float, high: float) -> str:
-    return f"{low:.4g} to {high:.4g}"
+def _as_exact_as(width: float) -> Callable[[float], str]:
+    """Return a function that writes a number with the decimals that show an interval of this width to two digits."""
+    if not 1e-6 < width < math.inf:
+        return "{:.6g}".format
+    return f"{{:z.{max(0, 1 - math.floor(math.log10(width)))}f}}".format
 
 
 def _percent(value: float) -> str:

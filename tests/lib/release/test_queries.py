@@ -146,6 +146,17 @@ def test_estimates_are_the_models_within_the_interval():
     assert few.low < 1 + 0.5 * (1 + 2 * FARE[NORTH].mean()) < few.high and 0.9 < few.high - few.low < 1.2
 
 
+def test_no_estimate_contradicts_the_interval_for_the_noise():
+    """The model is far from the measurement, as a fit to other measurements may be."""
+    truth = TABLE.marginal(("late",)).astype(float)
+    model = GraphicalModel(PUBLIC.domain, {("late",): np.array([0.0, 0, 0, 5, 0])}, 900)
+    result = Result(None, model, (Measurement(("late",), truth, 1.0),), (), Fraction(1), Fraction(1))
+    for question in ("count where late < 5", "proportion(late >= 30)", "mean(late)", "sd(late)", "median(late)"):
+        answer = queries.ask(result, PUBLIC, question)
+        assert answer.low <= answer.noise_low <= answer.estimate <= answer.noise_high <= answer.high
+        assert answer.estimate in (answer.noise_low, answer.noise_high)
+
+
 def test_what_was_not_measured_together_is_bounded_by_each_attribute():
     truth = [Measurement((name,), TABLE.marginal((name,)).astype(float), 1.0) for name in ("line", "late")]
     model = GraphicalModel(PUBLIC.domain, {}, 900)

@@ -110,12 +110,29 @@ def test_the_numbers_are_those_of_queries():
     page = Page(report.numbers(public, released)).text
     answer = queries.ask(released, public, "sd(size)")
     place = page.index("standard deviation of size")
-    assert page[place + 1 : place + 4] == [
-        f"{answer.estimate:.4g}",
-        report._range(answer.noise_low, answer.noise_high),
-        report._range(answer.low, answer.high),
-    ]
+    shown = [float(each) for text in page[place + 1 : place + 4] for each in text.split(" to ")]
+    fields = answer.estimate, answer.noise_low, answer.noise_high, answer.low, answer.high
+    assert shown == pytest.approx(fields, abs=0.06 * (answer.noise_high - answer.noise_low))
     assert "correlation of age and size" in page or math.isnan(uncertainty.expected_error(released, ("age", "size")))
+
+
+def test_an_interval_of_years_is_shown_with_its_width():
+    public = schema.parse("attributes: {year: {range: [1995, 2003], bins: 9, missing: 1995}}")
+    table = Table(np.repeat(np.arange(9), 200)[:, None], public.domain)
+    released = release.Release.of(release.run(table, 1.0, 1e-9, size=1, seed=1))
+    page = Page(report.numbers(public, released)).text
+    estimate, interval, _ = page[page.index("mean of year") + 1 :][:3]
+    low, high = map(float, interval.split(" to "))
+    assert 1998 < low < float(estimate) < high < 2000
+
+
+@pytest.mark.parametrize(("far", "word"), [(0.5, "with care"), (20.0, "no")])
+def test_counts_that_are_far_off_are_not_recommended(monkeypatch, far, word):
+    public, released = made()
+    monkeypatch.setattr(report, "_pair_error", lambda release, names: (far, len(names) == 1))
+    assert f"<td>{word}</td><td>off by up to {report._percent(far)} % of the records</td>" in report.uses(
+        public, released
+    )
 
 
 def test_a_table_of_one_attribute_has_a_report():
