@@ -679,6 +679,7 @@ READERS = {
     "sei2017/figure5_at_10.csv": NETWORKS,
     "sei2017/tuned.csv": NETWORKS,
     "classroom/evening.csv": set(),
+    "yours/public.csv": set(),
     "claims-0.1.0.csv": set(),
     "claims.csv": set(),
     "faults.csv": set(),
