@@ -190,7 +190,8 @@ class Parser:
         return self.tokens.pop(0)[1].lower()
 
     def need(self, *words: str) -> str:
-        return self.word(*words) or self.refuse(self.tokens[0][2], f"one of {' '.join(words)} is expected here")
+        wanted = repr(words[0]) if len(words) == 1 else f"one of {' '.join(words)}"
+        return self.word(*words) or self.refuse(self.tokens[0][2], f"{wanted} is expected here")
 
     def end(self) -> None:
         if self.tokens[0][0] != "end":
@@ -289,6 +290,8 @@ class Parser:
     def _value(self, left) -> Any:
         """Read the right side of a comparison: an attribute, a number (a float), or a value's code (an int)."""
         kind, text, place = self.tokens[0]
+        if kind == "name" and text[1:-1] not in self.attributes:
+            self.refuse(place, "a value must be in single quotes; double quotes are for attributes")
         if kind == "name" or (kind == "word" and text in self.attributes and text not in left.labels):
             return self.attribute()
         if kind not in ("word", "text"):

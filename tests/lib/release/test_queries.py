@@ -203,7 +203,7 @@ def test_a_saved_release_knows_what_the_last_choice_passed_over(tmp_path):
         ("", "one of count proportion mean sd median quantile correlation is expected here, got ''"),
         ("mode(late)", "is expected here, got 'mode'"),
         ("quantile(late, 1)", "the proportion must be in (0, 1), got '1'"),
-        ("quantile(late)", "one of , is expected here, got ')'"),
+        ("quantile(late)", "',' is expected here, got ')'"),
         ("correlation(late, late)", "two different attributes are needed"),
         ("correlation(late, line)", "line must have a range of numbers"),
         ("mean(late) - ", "one of count proportion"),
@@ -211,8 +211,12 @@ def test_a_saved_release_knows_what_the_last_choice_passed_over(tmp_path):
         ("mean(line)", "line must have a range of numbers"),
         ("mean(late) where late < 7", "question must be true or false throughout each value and bin of the schema"),
         ("mean(late) where late is missing", "got a condition that excludes them all"),
-        ("mean late", "one of ( is expected here, got 'late'"),
+        ("mean late", "'(' is expected here, got 'late'"),
         ("count of", "the text should end here, got 'of'"),
+        (
+            'count where line = "north"',
+            "a value must be in single quotes; double quotes are for attributes, got '\"north\"'",
+        ),
         ("count where line = east", "a value of line must be one of north, south, missing, got 'east'"),
     ],
 )
