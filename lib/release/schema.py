@@ -42,11 +42,13 @@ from __future__ import annotations
 
 import csv
 import datetime
+import functools
 import io
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -73,6 +75,8 @@ csv.field_size_limit(
     max(csv.field_size_limit(), 2**23)
 )  # characters of a cell, also in `sources`; Python's 2**17 are few
 _ROOT = ("name", "blanks", "multiline", "attributes", "never", "targets")
+_PLAIN_NUMBER = r"[+-]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?"
+TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _KEYS = {"values": ("unseen",), "range": ("bins", "whole"), "dates": ("by", "format")}
 
 
@@ -120,10 +124,11 @@ class Attribute:
     def constant(self, text: str) -> float | int:
         """Return the number or the day in `text`, a float; or an integer, the code of a listed or missing value."""
         if self.kind == "values" or (text == MISSING and self.own_missing):
-            if text not in self.labels:
+            known, key = known_texts(self, frozenset(), False)
+            if (code := known.get(text, known.get(key(text)))) is None:
                 shown = f"{', '.join(self.labels[:20])}{', ...' * (len(self.labels) > 20)}"
                 raise ValueError(f"a value of {self.name} must be one of {shown}")
-            return self.labels.index(text)
+            return code
         dates = self.kind == "dates"
         found = next((n for n in (day(text, self.form), day(text)) if n == n), math.nan) if dates else _float(text)
         if math.isnan(found):
@@ -177,6 +182,31 @@ def _float(text: str) -> float:
     except ValueError:
         return math.nan
     return found if math.isfinite(found) else math.nan
+
+
+@functools.lru_cache(maxsize=64)
+def known_texts(attribute: Attribute, blanks: frozenset[str], number: bool) -> tuple[dict, Callable]:
+    """Return the code of each string and key, and the function from a string to its key, which equal values share.
+
+    number : whether the strings are those of a column of numbers, where 2.50 is 2.5. In a column of strings it may be a code
+    """
+    key, labels = (as_number if number else as_text), attribute.labels
+    known: dict = dict.fromkeys(map(key, blanks), attribute.missing)
+    known |= {key(label): code for code, label in reversed([*enumerate(labels)])}
+    truths = {TRUTHS.get(as_text(label)): code for code, label in reversed([*enumerate(labels[: attribute.declared])])}
+    if {True, False} <= set(truths):
+        known = {spelling: truths[truth] for spelling, truth in TRUTHS.items()} | known
+    return known | {label: code for code, label in enumerate(labels)} | dict.fromkeys(blanks, attribute.missing), key
+
+
+def as_text(text: str) -> str:
+    """Return a string without a fraction of zeros, and a truth value in lower case."""
+    return text.lower() if text.lower() in TRUTHS else whole_text(text)
+
+
+def as_number(text: str):
+    """Return the number that `text` is, or `text`; with leading zeros it is a code and no number."""
+    return Decimal(text) if re.fullmatch(_PLAIN_NUMBER, text) else as_text(text)
 
 
 def whole_text(text: str) -> str:

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import csv
 import datetime
-import functools
 import io
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -29,7 +28,7 @@ from ..tables.counting import Workload
 from ..tables.table import Table
 from . import parts
 from .counter import Counter
-from .schema import NUMBERS, Attribute, Schema, day, whole_text
+from .schema import NUMBERS, TRUTHS, Attribute, Schema, as_number, as_text, day, known_texts
 
 with extra("data"):
     import narwhals as nw
@@ -44,8 +43,6 @@ SCHEMES = ("sqlite", "postgresql", "postgres")
 _DUCKDB, _PARQUET = (".duckdb", ".ddb"), (".parquet", ".pq")
 _SEPARATORS = (",", ";", "\t", "|")
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
-_PLAIN_NUMBER = r"[+-]?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][+-]?[0-9]+)?"
-_TRUTHS = {"true": True, "1": True, "false": False, "0": False}
 _WANTED = {"whole": "numbers", "real": "numbers", "dates": "dates", "values": "the values that the schema lists"}
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"  # the name of a folder for a missing value
 _DATABASES = {b"SQLite format 3": "an SQLite file; give its address, such as sqlite:///people.db, and the table",
@@ -212,35 +209,10 @@ def codes(
             form = "" if pa.types.is_date(column.type) or pa.types.is_timestamp(column.type) else attribute.form
             each = attribute.binned(np.array([np.nan if t in blanks else day(t, form) for t in texts], dtype=float))
         else:
-            known, key = _known(attribute, frozenset(blanks), _is_number(column.type))
+            known, key = known_texts(attribute, frozenset(blanks), _is_number(column.type))
             each = np.array([known.get(t, known.get(key(t), attribute.unseen)) for t in texts], dtype=int)
         found = np.append(each, attribute.missing)[encoded.indices.fill_null(len(texts)).to_numpy(zero_copy_only=False)]
     return found.astype(np.min_scalar_type(len(attribute.labels) - 1))
-
-
-@functools.lru_cache(maxsize=64)
-def _known(attribute: Attribute, blanks: frozenset[str], number: bool) -> tuple[dict, Callable]:
-    """Return the code of each string and key, and the function from a string to its key, which equal values share.
-
-    number : whether the strings are those of a column of numbers, where 2.50 is 2.5. In a column of strings it may be a code
-    """
-    key, labels = (_number if number else _text), attribute.labels
-    known: dict = dict.fromkeys(map(key, blanks), attribute.missing)
-    known |= {key(label): code for code, label in reversed([*enumerate(labels)])}
-    truths = {_TRUTHS.get(_text(label)): code for code, label in reversed([*enumerate(labels[: attribute.declared])])}
-    if {True, False} <= set(truths):
-        known = {spelling: truths[truth] for spelling, truth in _TRUTHS.items()} | known
-    return known | {label: code for code, label in enumerate(labels)} | dict.fromkeys(blanks, attribute.missing), key
-
-
-def _text(text: str) -> str:
-    """Return a string without a fraction of zeros, and a truth value in lower case."""
-    return text.lower() if text.lower() in _TRUTHS else whole_text(text)
-
-
-def _number(text: str):
-    """Return the number that `text` is, or `text`; with leading zeros it is a code and no number."""
-    return Decimal(text) if re.fullmatch(_PLAIN_NUMBER, text) else _text(text)
 
 
 def _is_number(kind: pa.DataType) -> bool:
@@ -257,8 +229,8 @@ def _suits(attribute: Attribute, kind: pa.DataType) -> bool:
         return not (other or pa.types.is_boolean(kind))
     labels = attribute.labels[: attribute.declared]
     if pa.types.is_boolean(kind) or _is_number(kind):
-        both = {_TRUTHS.get(_text(label)) for label in labels} >= {True, False}
-        return both or (_is_number(kind) and any(isinstance(_number(label), Decimal) for label in labels))
+        both = {TRUTHS.get(as_text(label)) for label in labels} >= {True, False}
+        return both or (_is_number(kind) and any(isinstance(as_number(label), Decimal) for label in labels))
     return not days or not all(np.isnan(day(label)) for label in labels)
 
 

@@ -165,3 +165,15 @@ def test_what_the_bins_do_not_tell_is_not_decided(text, said):
     ) as caught:
         condition.decided(condition.attributes, "where")
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ["1", "1.0", "'1.00'", "True", "TRUE"])
+def test_a_value_is_written_as_in_a_file(text):
+    """Where `sources` reads a string as a listed value, a condition does."""
+    public = schema.parse("attributes: {a: {values: [0.0, 1.0]}, b: {values: [x, 1]}}").attributes
+    assert conditions.parse(f"a = {text}", public) == conditions.Condition("is", (public[0], 1))
+    if "1" in text:
+        assert conditions.parse(f"b = {text}", public) == conditions.Condition("is", (public[1], 1))
+    else:
+        with pytest.raises(ValueError, match="a value of b must be one of x, 1, missing, other"):
+            conditions.parse(f"b = {text}", public)
