@@ -224,7 +224,7 @@ def _widest(schema) -> str:
         each.name: float(np.nanmax(each.ends[1] - each.ends[0])) for each in schema.attributes if each.kind in NUMBERS
     }
     widths = {name: width for name, width in widths.items() if width > 0}
-    return ", ".join(f"{width:.4g} ({name})" for name, width in sorted(widths.items(), key=lambda each: -each[1])[:3])
+    return ", ".join(f"{width:.6g} ({name})" for name, width in sorted(widths.items(), key=lambda each: -each[1])[:3])
 
 
 def _ends(release, names) -> tuple[np.ndarray, np.ndarray]:

@@ -610,7 +610,7 @@ def wide(schema: Schema) -> str:
         finer = ", ".join(f"{start:.12g}" for start in sorted(starts))
         if len(starts) > len(each.starts):
             said.append(
-                f"A mean of {printable(each.name)} may be off by up to {width.max() / 2:.4g} because of the width of its bins alone. Use narrower "
+                f"A mean of {printable(each.name)} may be off by up to {width.max() / 2:.6g} because of the width of its bins alone. Use narrower "
                 f"bins, such as [{finer}]."
             )
     return " ".join([*said, "The records are not needed to choose them."]) if said else ""

@@ -351,3 +351,8 @@ def test_targets_and_a_name_are_read_and_saved():
     assert (public.targets, public.name) == (("b",), "People") and schema.Schema.from_json(public.as_json()) == public
     with pytest.raises(ValueError, match="line 1, column 26: targets must be among a, b, got 'c'"):
         schema.parse(text.replace("[b]", "[c]"))
+
+
+def test_the_warning_of_wide_bins_writes_large_numbers_in_full():
+    public = schema.parse("attributes: {income: {range: [0, 200000], bins: 2}}")
+    assert "off by up to 50000 because" in schema.wide(public)
