@@ -43,8 +43,9 @@ from lib.data import encodings
 from lib.numerics import checks
 from lib.tables import residual_plan, residual_stages, utility
 from lib.tables.adaptive_iterative import aim
+from lib.tables.graphical_model import Measurement, fit
 from lib.tables.plan import OURS
-from lib.tables.residual_stages import staged_residuals
+from lib.tables.residual_stages import StagedResult, staged_residuals
 from lib.tables.table import Domain, Table
 from notebooks.studies import aim_comparison, command_line, grid
 
@@ -178,6 +179,46 @@ def beside(frame: pd.DataFrame, method: str = "staged", base: str = "aim") -> pd
     percent = percent.div(wide[base].groupby(level=[0, 1, 2, 4]).mean(), axis=0)
     percent.columns, percent.index.names = ["change", "error"], ["design", "table", "epsilon", "way"]
     return percent.assign(behind=percent["change"] / percent["error"])
+
+
+def sources_of_error(real: Table, epsilon: float, *, rng: np.random.Generator) -> dict[str, float]:
+    """Return the 2-way error of AIM's records and of two models: the one they were drawn from, and one without noise.
+
+    The model without noise is fitted to the true counts of the marginals that AIM chose. Its error is what these marginals
+    leave out. It reads the records without noise, so it is for study only.
+    """
+    result, pairs = aim(real, epsilon, DELTA, rng=rng, plan=OURS), utility.all_sets(real.domain, 2)
+    chosen = {each.attributes for each in result.measurements}
+    counted = [Measurement(names, real.marginal(names), 1.0) for names in sorted(chosen)]
+    made = {
+        "AIM's synthetic records": result.synthetic,
+        "their model": result.model,
+        "a model of the same marginals without noise": fit(real.domain, counted, len(real)),
+    }
+    return {name: utility.workload_error(real, each, pairs) for name, each in made.items()}
+
+
+def pairs_of(real: Table, result: StagedResult, *, rng: np.random.Generator) -> pd.DataFrame:
+    """Return a row for each pair of a run: how far it is from independence, its noise, and its errors.
+
+    Columns: `distance`, the L1 distance of the true counts from independence, and the errors `drawn` of records drawn from
+    the model and `moved` of the result, all divided by the number of records; `noise`, the standard deviation of the noise
+    in a cell by both stages, infinite for a pair that was not measured; `cells`; `inside`, whether the model has the pair
+    """
+    drawn = result.model.synthesize(len(result.synthetic), rng=rng)
+    inside = {frozenset(clique) for clique in result.model.cliques if len(clique) == 2}
+    asked = [stage for stage in result.stages if not stage.norms]
+    found = {}
+    for pair in utility.all_sets(real.domain, 2):
+        counts, records = real.marginal(pair), len(real)
+        apart = np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / records).sum() / records
+        precision = sum(float(stage.sigmas[pair]) ** -2 for stage in asked if pair in stage.sigmas)
+        errors = [utility.workload_error(real, each, [pair]) for each in (drawn, result.synthetic)]
+        noise = precision**-0.5 if precision else np.inf
+        found[pair] = (apart, noise, counts.size, *errors, frozenset(pair) in inside)
+    return pd.DataFrame.from_dict(
+        found, orient="index", columns=["distance", "noise", "cells", "drawn", "moved", "inside"]
+    )
 
 
 def main(arguments=None) -> None:
