@@ -48,7 +48,7 @@ COMMANDS = {  # before `python with_TOOL.py wages.csv synthetic.csv`
     "sdv": ["pip install sdv==2.0.0"],
 }
 QUESTIONS = ("count", "mean", "difference")
-READS = {  # tried, and read in the sources of these versions
+READS = {  # read in the sources of these versions; for dpmm and snsynth also tried
     "compendium": "nothing: an unlisted or missing value counts as the schema says; the number of records is noisy",
     "dpmm": "one record with a missing value adds an attribute; a column with one value is left out; an unlisted value stops the run; the user gives the number of records",
     "mbi": "nothing: the user encodes the records, and gives the number of synthetic records",
