@@ -1,6 +1,6 @@
 # Commands that only continuous integration and maintainers run; the Makefile includes them.
 
-.PHONY: nbval quarter compare package recheck bench peers study stand-in screenshot lock coverage mutants faults
+.PHONY: nbval quarter compare package recheck bench peers tools study stand-in screenshot lock coverage mutants faults
 
 ##@ Maintaining
 
@@ -34,6 +34,9 @@ bench: $(DEVELOPMENT) ## run the benchmarks, one line of JSON each (CASE=name RE
 peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, and keep the result of each seed (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
 	@$(PY) -m tests.benchmarks.aim_peers
 	@$(PY) -m tests.benchmarks.aim_fits
+
+tools: $(READY) ## do one task with this program and four other tools, for an hour, and keep the results (TABLE=wages.csv RUNS=1)
+	@$(PY) -m tests.benchmarks.own_tools --table "$(TABLE)" --runs "$(or $(RUNS),1)"
 
 study: $(READY) ## run a study on the real data, with arithmetic alike on all machines (STUDY="aim_comparison --output results --jobs 2")
 	@$(ALIKE) $(PY) -m notebooks.studies.$(STUDY)

@@ -1,6 +1,6 @@
 """One task with five tools: from a CSV file to a synthetic CSV file, and three answers. Kept in book/results/yours/tools.csv.
 
-    python -m tests.benchmarks.own_tools --table wages.csv --runs 2 [--only dpmm]
+    make tools TABLE=wages.csv RUNS=2
 
 The scripts in `wages/` do the task as briefly as the tools' documentation allows. All that offer differential privacy have
 epsilon 1, delta 1e-9, AIM for all pairs, and the same public ranges, bins and values. The table is CPS1988 of the R package AER
@@ -136,6 +136,8 @@ def main(words=None) -> None:
     parser.add_argument("--cells", type=Path, default=Path("build/own_tools"))
     words = sys.argv[1:] if words is None else words
     chosen = parser.parse_args(words)
+    if not chosen.table.is_file():
+        parser.error(f"--table must be the file wages.csv, got {str(chosen.table)!r}")
     found, cells = {}, chosen.cells.resolve()
     cells.mkdir(parents=True, exist_ok=True)
     for tool in [chosen.only] if chosen.only else COMMANDS:
@@ -148,7 +150,7 @@ def main(words=None) -> None:
         rows = pd.DataFrame([summary(tool, runs, truth) for tool, runs in found.items()])
         settings = {"epsilon": 1.0, "delta": 1e-9, "runs": chosen.runs}
         made = results.collect("tests.benchmarks.own_tools", words, data="real", settings=settings)
-        results.save(FILE, rows, made)
+        results.save(FILE, rows, made | {"command": "make tools TABLE=wages.csv"})
 
 
 if __name__ == "__main__":
