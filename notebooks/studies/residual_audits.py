@@ -148,13 +148,11 @@ def scale_of_the_counts():
     )
 
 
-def norms_of_counts():
-    """Forget that the norm is that of residuals times their number of cells."""
-    norm = residual_stages.exact_norm
+def noise_of_one_in_norms():
+    """Forget the scale of the noise of norms."""
+    noisy = RoundedDraws.noisy
     return patch.object(
-        residual_stages,
-        "exact_norm",
-        lambda counts, around, precision, draws: norm(counts, around, precision * counts.size**2, draws),
+        RoundedDraws, "noisy", lambda self, whole, scale: noisy(self, whole, 1 if whole.dtype == object else scale)
     )
 
 
@@ -223,7 +221,7 @@ BUGS = [
     Attack(ONE_RUN + ", equal answers", 0.5, canaries, {"by": "equality"}, empty_cells_without_noise),
     Attack("a record added", 0.5, neighbours_apart, {}, charged_a_thousandth),
     Attack("a record replaced", 0.5, neighbours_apart, REPLACED, charged_a_thousandth),
-    Attack("norms alone", 0.5, neighbours_apart, NORMS, norms_of_counts),
+    Attack("norms alone", 0.5, neighbours_apart, NORMS, noise_of_one_in_norms),
     Attack("differences of answers", 0.5, neighbours_apart, ALIKE, noise_used_again),
     Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}, noise_of_even_numbers),
 ]
