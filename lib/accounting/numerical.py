@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import scipy
 
-from ..numerics import checks
+from ..numerics import checks, in_order
 from ..numerics.checks import Numbers
 from ..numerics.elementwise import raised, total_up
 from .conversions import bounded_range_zcdp, pure_dp_to_zcdp
@@ -284,7 +284,7 @@ def _reach(pairs, probability, enough) -> float:
     for both in (pairs, [(each.reversed, count) for each, count in pairs]):
         found = np.inf
         for x in 2.0 ** np.arange(-4, 31):
-            t = sum(count * each.rdp(1 + x) for each, count in both) - np.log(probability) / x
+            t = in_order.total(count * each.rdp(1 + x) for each, count in both) - np.log(probability) / x
             found = min(found, t)
             if t > 2 * found or found <= enough:
                 break

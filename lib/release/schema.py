@@ -204,7 +204,7 @@ def as_text(text: str) -> str:
     return text.lower() if text.lower() in TRUTHS else whole_text(text)
 
 
-def as_number(text: str):
+def as_number(text: str) -> Decimal | str:
     """Return the number that `text` is, or `text`; with leading zeros it is a code and no number."""
     return Decimal(text) if re.fullmatch(_PLAIN_NUMBER, text) else as_text(text)
 

