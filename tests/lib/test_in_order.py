@@ -31,7 +31,7 @@ NO_FLOATS = {
     "numbers": [
         "found in ('', record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)"
     ],
-    "pages": ["len(cell) for cell in re.findall('<td>([^<]*)', row) if len(cell) < LONG"],
+    "pages": ["width for width in each if width < LONG"],
     "sources": [
         "(sum(map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))) for line in file)",
         "map(bool, line.rstrip(b'\\r\\n').split(b'\\r'))",
