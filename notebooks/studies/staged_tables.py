@@ -40,7 +40,7 @@ import pandas as pd
 from book.kept import results
 from lib import accounting
 from lib.data import encodings
-from lib.numerics import checks
+from lib.numerics import checks, in_order
 from lib.tables import residual_plan, residual_stages, utility
 from lib.tables.adaptive_iterative import aim
 from lib.tables.graphical_model import Measurement, fit
@@ -212,7 +212,7 @@ def pairs_of(real: Table, result: StagedResult, *, rng: np.random.Generator) -> 
     for pair in utility.all_sets(real.domain, 2):
         counts, records = real.marginal(pair), len(real)
         apart = np.abs(counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / records).sum() / records
-        precision = sum(float(stage.sigmas[pair]) ** -2 for stage in asked if pair in stage.sigmas)
+        precision = in_order.total(float(stage.sigmas[pair]) ** -2 for stage in asked if pair in stage.sigmas)
         errors = [utility.workload_error(real, each, [pair]) for each in (drawn, result.synthetic)]
         noise = precision**-0.5 if precision else np.inf
         found[pair] = (apart, noise, counts.size, *errors, frozenset(pair) in inside)
