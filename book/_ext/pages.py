@@ -374,6 +374,16 @@ def _letters(text: str) -> int:
     return len(text) + len([letter for letter in text if unicodedata.east_asian_width(letter) in "WF"])
 
 
+TWICE = re.compile(
+    r'(<span class="(?:n|o|p|default_value|sig-[\w-]+)(?: [\w-]+)*">)<span class="pre">([^<]*)</span></span>'
+)
+
+
+def in_one(body: str) -> str:
+    """Return a page's HTML with one element for each part of a signature where Sphinx has two, one inside the other."""
+    return TWICE.sub(r"\1\2</span>", body)
+
+
 # ---------------------------------------------------------------- what assistive technology wants
 
 
@@ -386,7 +396,7 @@ def mend(app, page, template, context, doctree):
         return "" if again else match[0]
 
     body = context.get("body", "").replace('role="doc-biblioentry"', 'role="listitem"')
-    context["body"] = in_blocks(re.sub(r'(?<=[\w"])\s+id="([^"]+)"(?=[^<>]*>)', first_only, body))
+    context["body"] = in_one(in_blocks(re.sub(r'(?<=[\w"])\s+id="([^"]+)"(?=[^<>]*>)', first_only, body)))
 
 
 def setup(app):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from docutils import nodes
 
-from book._ext import docstrings, numbers, reference
+from book._ext import docstrings, numbers, pages, reference
 from book._ext.reference import rooms
 from book.ledger import claims, numbered
 from lib.gaussian_synthesis import THEOREMS
@@ -281,3 +281,9 @@ def test_bits_of_reports_are_those_of_the_calculator():
 def test_what_gives_no_number_is_refused(text):
     with pytest.raises(ValueError, match="computed must"):
         numbers.computed(text)
+
+
+def test_a_part_of_a_signature_is_one_element():
+    link = '<span class="n"><a href="#a"><span class="pre">A</span></a></span>'
+    made = '<span class="sig-name descname"><span class="pre">fit</span></span><span class="p"><span class="pre">(</span></span>'
+    assert pages.in_one(made + link) == '<span class="sig-name descname">fit</span><span class="p">(</span>' + link
