@@ -200,7 +200,7 @@ def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str
 def _took(time: str) -> str:
     """Return the seconds in words, with "of AIM" if only this part of the work was timed."""
     seconds, part, _ = time.partition(" of AIM")
-    return say("{seconds} of AIM", seconds=seconds) if part else seconds
+    return say("{seconds} of AIM", seconds=seconds) if part else time.partition(" of all")[0]
 
 
 def _made_with(made_by: str) -> str:

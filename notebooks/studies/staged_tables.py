@@ -47,7 +47,7 @@ from lib.tables.graphical_model import Measurement, fit
 from lib.tables.plan import OURS
 from lib.tables.residual_stages import StagedResult, staged_residuals
 from lib.tables.table import Domain, Table
-from notebooks.studies import aim_comparison, command_line, grid
+from notebooks.studies import command_line, grid
 
 RESULTS = results.FOLDER / "miura2025/staged_tables.csv"
 ERRORS = ("error1", "error2", "error3")
@@ -138,11 +138,15 @@ def compare(names, trials, *, epsilons=EPSILONS, methods=METHODS, seed=0, **how)
     """
     trials, seed = checks.whole("trials", trials, "[1, inf)"), checks.whole("seed", seed, "[0, inf)")
     places = [(name, e, trial, m) for name in names for e in epsilons for trial in range(trials) for m in methods]
-    parts = {name: (aim_comparison.digest(table(name)), *results.versions().items()) for name in names}
+    parts = {name: (_digest(table(name)), *results.versions().items()) for name in names}
     keys = [grid.key(*parts[place[0]], seed, *place) for place in places]
     cells = grid.run(_cell, places, common=(seed,), keys=keys, **how)
     named = [dict(zip(("table", "epsilon", "trial", "method"), place)) for place in places]
     return pd.DataFrame([place | cell for place, cell in zip(named, cells)])
+
+
+def _digest(table) -> str:
+    return grid.digest(table.domain, *(table.column(name) for name in table.domain.attributes))
 
 
 def _cell(seed, name, epsilon, trial, method) -> dict:

@@ -30,6 +30,7 @@ IN_ENGLISH = {
         "git clone …",
         "make assignments STUDENTS=../names.txt SECRET=../secret.txt",
         "make grade SUBMISSIONS=../class VARIANTS=build/assignments/variants.csv",
+        "Allow updating records that have been modified more recently in Moodle than in the spreadsheet",
     ],
     "classroom/students.html": ["Kernel → Restart Kernel and Run All Cells"],
     # names and titles
@@ -61,6 +62,25 @@ IN_ENGLISH = {
         "low bits are the value",
         "no noise from value 2 on",
         "one coin for all users",
+    ],
+    # commands, and questions to a released table
+    "notebooks/yours/release.html": [
+        "pip install sdv==2.0.0; python with_sdv.py wages.csv synthetic.csv",
+        "pip install smartnoise-synth==1.0.8; python with_snsynth.py wages.csv synthetic.csv",
+        "git clone https://github.com/ryan112358/mbi; git -C mbi checkout 361705d7f05f; sed -i s/potentials=potentials/warm_start=potentials/ mbi/mechanisms/aim.py; pip install mbi==2.0.0 pandas; python with_mbi.py wages.csv synthetic.csv",
+        "pip install dpmm==0.1.9; python with_dpmm.py wages.csv synthetic.csv",
+        "git clone …; pip install .[data]; python with_compendium.py wages.csv synthetic.csv",
+        "proportion(death = 1) where sex = M - proportion(death = 1) where sex = F",
+        "correlation(kappa, lambda)",
+        "mean(futime) where death = 1",
+        "count where sample.yr <= 1996",
+        "mean(wage) where ethnicity = cauc - mean(wage) where ethnicity = afam",
+        "correlation(education, wage)",
+        "mean(wage) where region = south",
+        "count where education >= 16",
+        "mean(arr_delay) where origin = EWR - mean(arr_delay) where origin = LGA",
+        "mean(dep_delay) where carrier = AS",
+        "count where carrier = AS",
     ],
     "notebooks/miura2025/04_beyond.html": ["credit_cards, fair, mortgages, titanic"],
     "notebooks/miura2025/05_details.html": [
