@@ -40,8 +40,8 @@ class EpsilonBounds(NamedTuple):
 
 
 # Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant, slow to import, supplies the FFT. We replace three of
-# its parts: its grid reaches 3 further than it need, which a small epsilon cannot afford, and the RDP curve of its pure-DP
-# variable is below the truth; its discretization finds means by quadrature, which can miss a jump; and the e^epsilon of
+# its parts. Its grid reaches 3 beyond the likely losses, which takes millions of points for a small epsilon, and the RDP
+# curve of its pure-DP variable is below the truth. Its discretization finds means by quadrature, which can miss a jump. The e^epsilon of
 # its final search overflows.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):

@@ -42,6 +42,10 @@ class DiscreteLoss(PrivacyLossVariable):
 
     __eq__, __hash__ = object.__eq__, object.__hash__  # equality is identity: the functions below cache them
 
+    @property
+    def reversed(self) -> DiscreteLoss:
+        return DiscreteLoss(self.size, -self.losses[::-1], (self.log_mass - self.losses)[::-1], self.gaussian_rdp)
+
     @cached_property
     def _error(self) -> float:
         """Return an upper bound on the relative rounding error of a sum over the masses."""

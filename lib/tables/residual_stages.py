@@ -4,7 +4,8 @@
 2. A tenth of the rest goes to the residuals of single attributes (`residual_queries`). They predict the counts of each
    pair under independence.
 3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the sum of the
-   absolute differences between its residual and the predicted one. A pair of few cells costs little to measure, so that its norm is not asked for.
+   absolute differences between its residual and the predicted one. A pair of few cells costs little to measure, so
+   its norm is not asked for.
 4. Two stages, with 40 and 60 % of what is left, ask for residuals of single attributes and pairs. Each divides its
    budget among them by reverse water-filling (`residual_plan`). Single attributes together get at most half of all
    budget, or more if the expected error of the workload's sets then rises by at most `residual_plan.LOSS`. The first

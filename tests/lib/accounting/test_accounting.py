@@ -17,7 +17,7 @@ from scipy.stats import binom, norm
 from lib import accounting
 from lib.accounting import numerical, prv_compose, prv_distribution
 from lib.accounting.conversions import CONVERSIONS
-from lib.accounting.privacy_loss import randomized_response
+from lib.accounting.privacy_loss import DiscreteLoss, randomized_response
 from lib.accounting.sampled_gaussian import SampledGaussian
 from lib.mechanisms import Exponential, Gaussian, Laplace
 
@@ -440,12 +440,15 @@ def test_prv_curve_dominates_and_mean_is_exact(prv):
         assert divergence <= prv.rdp(alpha) + 1e-3
 
 
+SKEWED = DiscreteLoss(
+    math.log(50), np.log([0.01 / 0.5, 0.99 / 0.5]), np.log([0.01, 0.99])
+)  # a loss that is seldom far below 0
 SAMPLED = [
     SampledGaussian(1 / sigma, sigma, q, side) for sigma, q in ((0.7, 0.01), (3.0, 0.2)) for side in ("remove", "add")
 ]
 
 
-@pytest.mark.parametrize("prv", [Gaussian(7.0).prv, Laplace(0.7).prv, Exponential(0.1).prv, *SAMPLED], ids=repr)
+@pytest.mark.parametrize("prv", [Gaussian(7.0).prv, Laplace(0.7).prv, Exponential(0.1).prv, SKEWED, *SAMPLED], ids=repr)
 @pytest.mark.parametrize("count", [1, 20])
 def test_few_losses_leave_the_grid(prv, count):
     """On either side of the reach lies at most the probability asked for, and the reach is not five times too large."""
