@@ -872,6 +872,7 @@ def test_the_settings_of_the_processor_are_in_every_notebooks_key(monkeypatch):
     assert len(said) == 2
 
 
+@pytest.mark.slow
 def test_the_commit_below_figures_is_of_all_that_they_are_made_of():
     listed = subprocess.run(["git", "ls-files", "--", *results.FIGURES], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:

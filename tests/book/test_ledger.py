@@ -435,6 +435,7 @@ def run_again(house, found, *only):
     return status, before, path.read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_a_notebook_run_again_changes_its_own_rows_only(house, capsys):
     status, before, after = run_again(house, records({"doc.number": 0.5764}), "doc/02_b")
     key = (house / "results/claims.key").read_text(encoding="utf-8")

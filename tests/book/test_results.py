@@ -147,6 +147,7 @@ def test_rows_with_keys_of_their_own_are_old_one_by_one(path):
     assert results.made_by(path) == "earlier code for 2 of 3 rows"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(results.FOLDER.rglob("*.csv")), ids=lambda file: file.name)
 def test_what_made_each_committed_result_is_known(file):
     made_by = results.made_by(file)

@@ -64,6 +64,7 @@ def test_terms_are_found_in_any_number_and_case_and_the_longest_counts():
     assert lacking("`mechanism` {ref}`x <mechanism>` $\\text{mechanism}$", "何もない") == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.relative_to(catalogues.LOCALE).as_posix())
 def test_each_term_has_its_word(path):
     excused = {(each["message"], term) for each in TERMS["exceptions"] for term in each["terms"]}
@@ -146,6 +147,7 @@ def said(name: str) -> list[str]:
     return told + [ast.get_docstring(node) or "" for node in nodes if isinstance(node, DOCUMENTED)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rules", "notes", *(f"lib/{each}" for each in SUBPACKAGES)])
 def test_no_rule_note_docstring_or_error_uses_a_replaced_word(name):
     texts = said(name)

@@ -210,6 +210,7 @@ def test_the_command_wants_a_fault_that_there_is(capsys):
     assert stop.value.code == 2 and "got 'no such fault'" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_a_row_is_planted_again_only_if_what_ran_for_it_has_changed(small, monkeypatch, capsys):
     known, kept = fault("3 * x"), small / "faults.csv"
     monkeypatch.setattr(planted_faults, "listed", lambda: [known])

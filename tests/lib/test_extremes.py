@@ -160,6 +160,7 @@ def _gaussian_delta(mu, epsilon):
         return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
 
 
+@pytest.mark.slow
 @extremes
 @given(st.lists(st.tuples(powers(-3, 3), powers(-2, 2)), min_size=1, max_size=9), powers(-20, -0.1), powers(-3, 2))
 def test_the_epsilon_of_gaussians_is_never_too_small(mechanisms, delta, epsilon):
@@ -744,6 +745,7 @@ def _converted_log_delta(e, x, target):
     return min(max(sum(terms), mpmath.log(mpf(TINY))), 0), 1 + sum(map(abs, terms))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COSTS)
 def test_a_cost_is_its_formula_and_never_less(name):
     function, reference, ranges, low, high = COSTS[name]
@@ -883,6 +885,7 @@ STRETCHED = {
 }  # one argument is rounded up
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", THEOREMS)
 def test_a_bound_of_gaussian_synthesis_is_its_formula_and_never_less(name):
     """This holds over the whole permitted range, ends included; the formula is evaluated as printed, in 300 digits or more."""
@@ -956,6 +959,7 @@ def test_a_perturbation_costs_no_more_than_asked(epsilon, kinds):
     assert sum(map(Fraction, made.epsilons)) <= Fraction(made.epsilon) <= Fraction(epsilon)
 
 
+@pytest.mark.slow
 @extremes
 @given(
     st.integers(2, 10**9),

@@ -27,6 +27,7 @@ def test_theorem_f_refuses_bad_arguments(name, given):
         added_variance.interlacing_epsilon(**({"n": 10, "alpha": 2.0, "d": 1, "sigma": 1.0} | {name: given}))
 
 
+@pytest.mark.slow
 def test_pairs_lie_in_the_cube_and_the_opposite_ones_nearly_attain_the_bound():
     rng, nearest = np.random.default_rng(1), 0.0
     for kind, pair in added_variance.pairs(60, rng=rng):
@@ -39,6 +40,7 @@ def test_pairs_lie_in_the_cube_and_the_opposite_ones_nearly_attain_the_bound():
     assert nearest > 0.999
 
 
+@pytest.mark.slow
 def test_the_search_exceeds_a_bound_that_is_too_small(monkeypatch):
     rng = np.random.default_rng(2)
     starts = [pair for kind, pair in added_variance.pairs(12, rng=rng) if kind == "random"]

@@ -215,6 +215,7 @@ def test_a_cell_does_not_depend_on_the_others():
     pd.testing.assert_frame_equal(scores(same), scores(alone))
 
 
+@pytest.mark.slow
 def test_weighings_share_the_perturbed_records():
     study = small(methods=("perturbed", "linear", "kernel 1000 range"), ks=(10,))
     wide = study.pivot(index="split", columns="method", values="auc")

@@ -161,6 +161,7 @@ def test_a_worker_killed_in_mid_grid_changes_nothing(cluster, monkeypatch, tmp_p
     assert len(list(tmp_path.glob("*.json"))) == 8
 
 
+@pytest.mark.slow
 def test_an_error_in_a_cell_comes_back_from_the_worker(cluster, monkeypatch):
     address, worker = cluster
     worker()

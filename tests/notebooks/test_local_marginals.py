@@ -45,6 +45,7 @@ def test_each_user_sends_one_report_with_all_of_epsilon(sent, pairs):
     assert max(n for _, _, n in sent[:10]) - min(n for _, _, n in sent[:10]) <= 1
 
 
+@pytest.mark.slow
 def test_epsilon_is_the_one_that_k_means_for_so_many_records(sent):
     found = local_marginals.prediction(AT, 3, rng=np.random.default_rng(0))
     assert {epsilon for _, epsilon, _ in sent} == {pk_epsilon(3, 1000)} and 0.5 < found["auc"] < 1

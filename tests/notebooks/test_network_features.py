@@ -67,6 +67,7 @@ def test_one_hot_is_made_from_codes():
             assert np.array_equal(column == 1, codes.values[:, place] == code)
 
 
+@pytest.mark.slow
 def test_a_logarithmic_scale_keeps_the_order_and_the_ends():
     linear, log = (adult_features(source="stand-in", numeric=scale).values[:, 10] for scale in ("linear", "log"))
     assert np.array_equal(np.argsort(linear, kind="stable"), np.argsort(log, kind="stable"))

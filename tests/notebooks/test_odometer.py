@@ -32,6 +32,7 @@ def test_gaussian_and_response_agree_with_numerical_composition(epsilon, delta, 
     assert example.delta_at(epsilon, "response") == pytest.approx(delta, rel=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon, delta, share", EXAMPLES)
 def test_a_choice_by_the_first_outcome_costs_more(epsilon, delta, share):
     example = two_steps(epsilon, delta, share)
@@ -42,6 +43,7 @@ def test_a_choice_by_the_first_outcome_costs_more(epsilon, delta, share):
         assert example.delta_at(x) >= max(example.delta_at(x, "gaussian"), example.delta_at(x, "response"))
 
 
+@pytest.mark.slow
 def test_sampling_the_whole_mechanism_gives_the_worst_delta():
     """10^6 draws of outcomes of a large-delta example: within 5 standard errors (false alarm 6e-7)."""
     example, rng, n = two_steps(1.0, 0.01, 0.5), np.random.default_rng(0), 10**6
@@ -76,6 +78,7 @@ def test_a_bad_rule_is_refused():
         two_steps(1.0, 1e-5).delta_at(1.0, "best")
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None)
 @given(st.floats(-1e300, 1e300))
 def test_delta_at_any_epsilon_is_a_probability(epsilon):

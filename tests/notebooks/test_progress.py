@@ -167,6 +167,7 @@ DAMAGED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", DAMAGED)
 def test_a_damaged_file_is_named_and_the_run_goes_on(board, tmp_path, capsys, text):
     whole = board(b=running(5)).line(NOW)

@@ -34,6 +34,7 @@ def test_the_whole_frame_is_tested_on_itself():
     pd.testing.assert_frame_equal(test, data.original)
 
 
+@pytest.mark.slow
 def test_hours_are_explained_as_by_least_squares():
     others = {name: kind for name, kind in KINDS.items() if name != "hours-per-week"}
     design = adult_design.design_matrix(FRAME, others)
@@ -104,6 +105,7 @@ def test_widths_gain_nothing_where_all_weights_are_one():
         reconstruction_limits.widths(data, test, (3.0,), rng=rng())
 
 
+@pytest.mark.slow
 def test_joint_errors_vanish_with_the_noise():
     found = reconstruction_limits.joint_errors(FRAME, ("sex", "relationship"), 60.0, records=500, rng=rng())
     assert set(found) == {"perturbed", "linear", "kernel 1", "iterative Bayes"}
@@ -164,6 +166,7 @@ def test_a_study_has_a_row_for_each_cell_and_resumes(tmp_path):
     pd.testing.assert_frame_equal(again, once.tail(4).reset_index(drop=True))
 
 
+@pytest.mark.slow
 def test_methods_start_from_the_same_records():
     one, two = (
         reconstruction_limits.cell(FRAME, "published", 300, 5.0, name, 0, 3)

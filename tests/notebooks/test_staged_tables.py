@@ -36,6 +36,7 @@ def test_a_row_is_what_the_run_was(monkeypatch):
     assert frame.loc[3, ["error1", "error2"]].tolist() == [utility.marginal_error(table, again, k) for k in (1, 2)]
 
 
+@pytest.mark.slow
 def test_each_step_is_left_out_and_back_afterwards(monkeypatch):
     """Without a step, the errors differ from those of all other runs. The model has no room for all pairs."""
     table = made.dependent(Domain(dict.fromkeys("abcd", 40)))

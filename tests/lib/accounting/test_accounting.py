@@ -448,6 +448,7 @@ SAMPLED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prv", [Gaussian(7.0).prv, Laplace(0.7).prv, Exponential(0.1).prv, SKEWED, *SAMPLED], ids=repr)
 @pytest.mark.parametrize("count", [1, 20])
 def test_few_losses_leave_the_grid(prv, count):

@@ -22,6 +22,7 @@ def delta(epsilon, mu):
     return mp.erfc(a / mp.sqrt(2)) / 2 - mp.exp(epsilon) * mp.erfc((a + exact(mu)) / mp.sqrt(2)) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon, goal", CASES, ids=str)
 def test_the_mu_is_proved_and_hardly_below_the_largest(epsilon, goal):
     mu = certified_mu(epsilon, goal)

@@ -400,6 +400,7 @@ def reflected(data):
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, d", [*itertools.product([1, 2, 3, 10, 11, 500, 20_001], [1, 4, 40]), (1_000_001, 1)])
 def test_records_speak_through_their_mean_and_covariance_alone(n, d):
     """Covariances may be singular. There are any number of draws and up to a million records, also in another order."""
@@ -438,6 +439,7 @@ class Normal:
         return self.drawn.copy()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d, size", [*itertools.product([1, 3, 40], [1, 2, 1001, 20_001]), (1, 1_000_001), (1000, 2)])
 @pytest.mark.parametrize("wide", [0.1, 1.0])
 def test_each_draw_is_the_root_of_the_covariance_times_normal_numbers_of_its_own(wide, d, size):

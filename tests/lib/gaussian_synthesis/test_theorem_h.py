@@ -364,6 +364,7 @@ def test_a_delta_near_the_smallest_double_is_not_refused():
     assert gs.regularised_released_delta(10**7, epsilon * (1 - 1e-6), 6, 0.01)[1] > 1e-306
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, d, sigma, size, most", [(2, 2, 0.5, 1, 1.3e6), (10**5, 2, 0.05, 2, 2.5e6)])
 def test_the_epsilon_of_few_records_needs_few_nodes_and_little_more(n, d, sigma, size, most, monkeypatch):
     """A fine tolerance, or a search by differences of delta, needs more nodes; a coarse tolerance gives a larger epsilon."""

@@ -38,6 +38,7 @@ def setting(rng):
     return int(alpha * 4 * d / sigma * np.exp(rng.uniform(-1, 8))) + 2, d, sigma, alpha
 
 
+@pytest.mark.slow
 def test_all_bounds_on_random_settings_are_in_the_order_of_their_theorems():
     rng, finite = np.random.default_rng(11), dict.fromkeys(BY_NAME, 0)
     for _ in range(150):
@@ -151,6 +152,7 @@ def test_with_noise_theorem_g_needs_no_assumption_and_is_nearly_attained(n, sigm
 # ------------------------------------------------- this many records or more
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [12, 1000])
 @pytest.mark.parametrize("d, sigma", [(1, 4.0), (1, 0.02), (6, 0.01), (20, 3.0)])
 def test_more_records_cost_no_more_by_theorem_h(d, sigma, size):
@@ -189,6 +191,7 @@ def test_a_cost_falls_from_the_n_that_its_theorem_gives(d, sigma):
                 assert np.all(costs[1:] <= costs[:-1] * (1 + (1e-9 if theorem.name == "Theorem 3.2" else 1e-13)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("d, sigma", [(1, 0.99), (1, 0.5), (2, 0.9), (3, 0.99), (6, 0.01)])
 def test_more_records_cost_no_more_by_theorems_d_and_e_from_the_proof_on(d, sigma):
     radius = float(gs.largest_radius(d, sigma))

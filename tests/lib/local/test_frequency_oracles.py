@@ -451,6 +451,7 @@ def mixed_values(k, n, seed=1):
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "n"),
     [
@@ -492,6 +493,7 @@ def test_a_report_reads_its_own_value_alone(name, k, n, monkeypatch):
 SIZES = [(3, 70_001, 1.2), (30, 70_001, 1.2), (3000, 2001, 1.2), (30, 70_001, 8.0), (100_000, 40, 1.2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "n", "epsilon"),
     [*((name, *size) for name in EVERY for size in SIZES), *((name, 3, 1_000_001, 1.2) for name in PATHS)],
@@ -557,6 +559,7 @@ class Own(protocol.FrequencyOracle):
         self._support_with(*GRR.probabilities(epsilon, k))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bytes_at_a_time", [300, protocol._CHUNK_BYTES])
 @pytest.mark.parametrize("name", [*EVERY, "one's own"])
 def test_collecting_hands_every_value_over_once_and_reads_the_reports_alone(name, bytes_at_a_time, monkeypatch):

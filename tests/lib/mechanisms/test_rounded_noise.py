@@ -60,6 +60,7 @@ class Enumerated:
             self.script[-1] += 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m, u", [(0, 1), (0, 2), (1, 2), (3, 2), (5, 3), (7, 4), (20, 6)])
 def test_the_second_coin_has_its_probability(m, u, monkeypatch):
     """E[e^(-f (2 m + f)/(2 u^2))] for uniform f, from all paths of the code, and by an integral."""
@@ -108,6 +109,7 @@ def test_a_proposal_is_the_deviate_that_it_describes(sigma, monkeypatch):
             assert result == math.floor(sigma * (ks[0] + x) + Fraction(1, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fine", [1, 2**10], ids=["coarse", "fine"])
 @pytest.mark.parametrize("sigma", [Fraction(1, 10), Fraction(1, 3), 1, 1.75, 5, Fraction(40, 3)], ids=str)
 def test_draws_have_the_rounded_normal_law(sigma, fine, monkeypatch):

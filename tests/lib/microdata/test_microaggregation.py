@@ -120,6 +120,7 @@ def test_every_group_of_every_column_gets_the_noise_booked(n, k, columns, veiled
     assert all(np.array_equal(a, b) for other in released[1:] for a, b in zip(released[0], other, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n", "groups", "levels"), [
     (1, 1, (0,)), (2, 2, (2, 0)), (47, 4, (0, 5, 0, 2)), (300, 16, (700, 0, 3)), (50, 3, (2,) * 40), (20_003, 16, (0, 0, 4)),
     (1_000_003, 5, (0,)),

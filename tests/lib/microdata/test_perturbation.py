@@ -203,6 +203,7 @@ def least_doubt(uniform, groups):
     return 2 * len(chances) * min(min(p, 1 - p) for p in chances)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "n"), [*itertools.product(ALONE, [1, 2, 999, 70_001]), *((one, 1_000_001) for one in PATHS)], ids=repr
 )
@@ -230,6 +231,7 @@ def test_a_draw_depends_on_its_own_value_alone(one, n, monkeypatch):
     assert np.array_equal(draw(values.reshape(-1, 1 if n % 3 else 3))[0].ravel(), before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("one", "calls", "n"),
     [
@@ -263,6 +265,7 @@ def printed_level(perturbation, n):
     return 1 + (n - 1) * product
 
 
+@pytest.mark.slow
 @QUICK
 @given(
     k=st.floats(1.001, 1000), n=st.integers(1000, 10**7), shares=st.lists(st.floats(0.01, 10), min_size=4, max_size=4)
@@ -417,6 +420,7 @@ def test_transitions_multiply_like_the_array_of_densities(n):
             )
 
 
+@pytest.mark.slow
 def test_densities_integrate_to_one_over_all_outputs():
     found = pk_parameters(2.5, 2000, {"colour": 3, "age": (17, 90)})
     nodes, weights = np.polynomial.legendre.leggauss(400)
@@ -484,6 +488,7 @@ def test_perturbing_leaves_each_attribute_to_its_own_mechanism():
     assert (draws != records).any(axis=0).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("attributes", "calls", "n"),
     [*((m, *size) for m in (1, 4, 40) for size in ((1000, 1), (40, 500))), (3, 1, 1_000_001)],

@@ -103,6 +103,7 @@ def test_a_record_that_no_component_explains_is_refused():
 # ---------------------------------------------------------------- kernel density ratio
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scaling, width", [("range", 0.3), ("range", 1000.0), ("standard", 2.0), ("none", 50.0)])
 def test_the_kernel_model_is_at_the_maximum_of_equation_14(scaling, width):
     found, records = perturbed(40, seed=1)
@@ -318,6 +319,7 @@ def test_transitions_between_bins_are_double_integrals():
         assert matrix[r, s] == pytest.approx(area / (edges[s + 1] - edges[s]), rel=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accelerated", [True, False])
 def test_the_histogram_is_at_the_maximum_of_equation_6(accelerated):
     """The transition matrix of all cells written out, its columns weighed by scipy."""
@@ -361,6 +363,7 @@ def test_products_of_attributes_are_those_of_the_whole_matrix():
     assert np.allclose(iterative_bayes._applied(matrices, tensor).ravel(), full @ tensor.ravel())
 
 
+@pytest.mark.slow
 def test_much_data_gives_the_truth_back():
     """300,000 records at k = 3: every method within 0.03 of the share of each colour (some twenty times the sampling
     error of its estimate for iterative Bayes)."""

@@ -261,6 +261,7 @@ SETTINGS = [(kind, 0.3, 0.5, 0.1) for kind in ("any", "none", "all", "equal")]
 SETTINGS += [("any", 1.0, 0.0, 0.0), ("any", 3.0, 0.95, 0.01), ("equal", 30.0, 0.2, 0.0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, rate, momentum, l2", SETTINGS)
 @pytest.mark.parametrize("widths, records, sampling, size, clip", RUNS.values(), ids=RUNS)
 def test_a_run_is_that_of_the_definition(widths, records, sampling, size, clip, kind, rate, momentum, l2):
@@ -278,6 +279,7 @@ def test_a_run_is_that_of_the_definition(widths, records, sampling, size, clip, 
     assert np.allclose(found, wanted, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("records, steps", [(2500, 3), (17_000, 2), (1_060_000, 1), (3, 3000)])
 def test_a_step_of_any_number_of_records_is_that_of_the_definition(records, steps):
     """Up to a million records, or 3000 steps: of one feature and two classes, all records at once, with the same random numbers.

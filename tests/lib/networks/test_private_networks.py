@@ -155,6 +155,7 @@ def test_every_parameter_is_cut_to_its_range_and_veiled_by_the_noise_stated(widt
     assert all(np.array_equal(other, released[0]) for other in released)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "n"), [(0.1, 1), (0.1, 53), (0.1, 20_001), (500.0, 1), (500.0, 53), (500.0, 1_000_001)]
 )
@@ -275,6 +276,7 @@ THRESHOLDS = ((-0.05, 0.1), (-0.2, 0.0))
 KINDS = 100  # of records; further ones repeat them
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clipping", ["sum", "records"])
 @pytest.mark.parametrize("thresholds", [THRESHOLDS, None], ids=["fixed", "equations"])
 @pytest.mark.parametrize(

@@ -169,6 +169,7 @@ SETTINGS = list(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["output", "objective"])
 @pytest.mark.parametrize(("shape", "level", "limit"), [*SETTINGS, ((1_000_001, 1), (0.3, 1e-5), 1.5)], ids=str)
 def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, shape, level, limit):
@@ -201,6 +202,7 @@ def test_the_records_speak_through_the_minimiser_alone(monkeypatch, method, shap
 ROWS = list(itertools.product([(1, 1), (300, 2), (7, 300), (20_000, 4)], [1e-5, 1.0], [0.0, 50.0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("shape", "regularization", "size"), [*ROWS, ((1_000_001, 1), 1e-5, 50.0)], ids=str)
 def test_the_minimiser_is_that_of_all_rows_to_rounding(shape, regularization, size):
     """As objective perturbation counts on it, with a slope and without: for few rows and a million, the same or separable ones."""

@@ -42,6 +42,7 @@ def test_the_total_can_be_spent_to_the_last_digit_and_no_further(opened):
     assert [each.what for each in now.entries] == 3 * ["a part"] + ["the last"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [0.1, 1e-9, 1e-300])
 @pytest.mark.parametrize("epsilon", [2e-6, 0.1, 0.7000001, 1, 7.34567, 12345.678])
 def test_the_epsilon_shown_is_rounded_in_the_safe_direction(epsilon, delta):
@@ -145,6 +146,7 @@ def started(program, *words):
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_processes_lose_no_entry_and_do_not_exceed_the_total_together(opened):
     several = [started(RESERVES, opened.path, name) for name in "ab"]
     for each in several:
@@ -296,6 +298,7 @@ def test_a_fit_that_fails_after_counting_has_spent_its_cost(opened, monkeypatch,
 # ---- a release that is continued
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_a_continued_release_uses_both_and_says_what_both_cost(tmp_path, neighbours):
     kept = Account.new(tmp_path / "kept", 1.0, neighbours=neighbours)

@@ -69,6 +69,7 @@ def joined(inner):
     return pairs | inner.map(lambda one: (f"not ({one[0]})", lambda r: not one[1](r), one[2]))
 
 
+@pytest.mark.slow
 @given(st.recursive(leaves(), joined, max_leaves=4))
 def test_a_condition_means_what_it_says_for_every_value_of_every_bin(made):
     """Where it surely holds, all values fulfil it; where it does not possibly hold, none does. A comparison is told in full."""

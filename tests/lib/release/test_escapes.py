@@ -47,6 +47,7 @@ def sentences(name):
     yield release.marks(schema.Schema(tuple(attributes)))
 
 
+@pytest.mark.slow
 def test_every_sentence_of_the_report_shows_a_name_as_it_is():
     """The page has no tag that the name would have made, and all of its letters."""
     said = [(name, sentence) for name in NAMES for sentence in sentences(name)]

@@ -14,6 +14,7 @@ def attribute(bins, last=60, whole="no"):
     return schema.parse(f"attributes: {{a: {{range: [0, {last}], bins: {bins}, whole: {whole}}}}}").attributes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", ["yes", "no"])
 @pytest.mark.parametrize("bins", ["[0, 1, 2, 5, 20]", "1", "[0, 30]"])
 @given(st.lists(st.floats(0, 1e6), min_size=5, max_size=5))

@@ -77,6 +77,7 @@ def test_intervals_cover_as_often_as_they_say():
         assert stats.binom.sf(missed - 1, 20 if question.startswith("corr") else 100, 0.2) > RARE, (question, missed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("slope", [0.95, -0.8, 0.0])
 @pytest.mark.parametrize("bins", [("[0, 1, 2, 4]", "3"), ("12", "20")])
 def test_without_noise_intervals_contain_the_truth_wherever_the_numbers_are_in_their_bins(bins, slope):

@@ -108,6 +108,7 @@ def test_the_reach_of_a_weighted_sum_of_discrete_noise_holds(sigma, weights):
         assert total[np.abs(sums) > reach].sum() <= alpha * (1 + 1e-9)
 
 
+@pytest.mark.slow
 def test_the_ends_of_a_mean_are_those_of_a_search():
     result = released(np.random.default_rng(2), 6.0)
     y = result.measurements[0].values[:, 0]  # bins of the north
@@ -171,6 +172,7 @@ def test_what_was_not_measured_together_is_bounded_by_each_attribute():
     assert (found.low, found.high) == (0, 59)
 
 
+@pytest.mark.slow
 def test_a_saved_release_knows_what_the_last_choice_passed_over(tmp_path):
     """Counts of attributes that were not measured together are then bounded on both sides; see `marginal_bounds`."""
     codes = np.random.default_rng(3).integers(0, [3, 5, 2], (200_000, 3))

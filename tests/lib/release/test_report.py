@@ -60,6 +60,7 @@ def made(name="age", label="young", n=3000):
     return public, release.Release.of(release.run(Table(codes, public.domain), 1.0, 1e-9, seed=1), public)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_every_part_shows_a_name_and_a_label_as_they_are(name):
     public, released = made(name, f"{name} label")

@@ -227,6 +227,7 @@ def test_any_text_is_a_schema_or_refused_in_a_sentence(text):
         assert len(str(refusal).splitlines()) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("deep", ["[", "{a: ", "- ", "? ", "[{"])
 def test_a_text_of_a_thousand_levels_is_refused_in_a_sentence(tmp_path, deep):
     """Python's limit of recursion must not end the command with a traceback."""
@@ -242,6 +243,7 @@ def test_a_text_of_a_thousand_levels_is_refused_in_a_sentence(tmp_path, deep):
 LONG = "of a value that a codebook spells out at length as some do in a hundred letters and more so that one cell holds many"
 
 
+@pytest.mark.slow
 def test_a_codebook_may_have_many_long_values(tmp_path):
     (tmp_path / "codebook.csv").write_text(
         "attribute,kind,values\ncode,values," + "|".join(f"{i} {LONG}" for i in range(1_000))

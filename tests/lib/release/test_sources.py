@@ -241,6 +241,7 @@ COLUMNS = [
 ]
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from(COLUMNS), min_size=1, max_size=6), st.sampled_from(COLUMNS))
 def test_one_value_more_in_a_frame_changes_how_no_other_is_read(values, more):
     """pandas gives a column one type, of all its values; a column of Python objects keeps each as it was."""
@@ -496,6 +497,7 @@ def test_what_stands_for_a_missing_value_does_so_in_a_column_of_any_type(column)
     assert sources.codes(code, column, BLANKS.blanks).tolist() == [2, 2, 2, 2, 3, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truths", ["[True, False]", "['true', 'false']", "[1, 0]", "[1.0, 0.00]"])
 @pytest.mark.parametrize("numbers", ["[1, 2]", "[1.0, 2.0]"])
 def test_a_value_is_one_however_a_source_writes_it(tmp_path, truths, numbers):
@@ -590,6 +592,7 @@ def test_no_type_is_guessed_from_the_first_records(tmp_path):
 # ---- what may be wrong
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "content, said",
     [
@@ -674,6 +677,7 @@ def test_a_bad_source_gets_a_sentence(places, tmp_path):
     assert not (tmp_path / "none.db").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["pa", "np", "names", "data", "table", "duckdb", "a.parquet", "far/a.parquet"])
 def test_a_table_is_one_of_the_database_and_nothing_else(tmp_path, monkeypatch, table):
     """DuckDB would also read the variables of the program that calls it, and files."""

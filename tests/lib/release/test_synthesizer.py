@@ -238,6 +238,7 @@ def test_no_impossible_record_comes_out(fitted, tmp_path):
     assert len(same_bin) > 200 and same_bin.end.min() >= 10
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workload", [1, 2])
 def test_what_is_impossible_takes_no_accuracy_from_the_rest(workload):
     """Conditioning alone moves the counts of each attribute many times farther than the noise."""

@@ -161,6 +161,7 @@ def score(table, attribute, parents):
     return np.abs(counts - counts.sum(axis=1)[:, None] * (counts.sum(axis=0) / len(table))).sum() / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mean", [-9.0, 0.0], ids=["few records", "many"])
 @pytest.mark.parametrize(
     ("sizes", "parents"),
@@ -200,6 +201,7 @@ def test_the_records_speak_through_the_noisy_counts_and_the_choices_alone(monkey
     assert all(told == public[0] for told in public)
 
 
+@pytest.mark.slow
 def test_the_choice_is_among_all_candidates(monkeypatch):
     """Up to 6,006 of them, as sets of 6 parents among 16 attributes: the mechanism gets the score of each, and the same sensitivity."""
     scores, chosen = itertools.count(), []

@@ -202,6 +202,7 @@ def test_a_norm_is_within_half_a_record_of_the_true_one(shape, monkeypatch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 def test_norms_cost_no_more_than_stated_for_any_two_neighbours(neighbours, seed, monkeypatch):
@@ -276,6 +277,7 @@ def test_every_cell_gets_its_noise_before_anything_else(shape, monkeypatch):
         assert np.allclose(values, wanted, rtol=1e-12, atol=1e-9 * (1 + np.abs(wanted).max()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [shape for shape in SHAPES if len(shape) == 2], ids=str)
 def test_every_norm_gets_its_noise_before_anything_else(shape, monkeypatch):
     """Norms may be 0, of tables without records or as expected, or large. One number is asked for, by the scale alone."""
@@ -298,6 +300,7 @@ def test_every_norm_gets_its_noise_before_anything_else(shape, monkeypatch):
         assert float(value) == (norm_by_hand(table, expected) + noise) / table.size
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cells, precision", [(1, 0.4), (2, 3.0), (2, 0.05)])
 def test_answers_have_the_rounded_gaussians_law(cells, precision, monkeypatch):
     """Pearson's test at a false-alarm rate of 1e-6, with a fixed seed. With two cells, an answer shows the difference of two draws.
@@ -328,6 +331,7 @@ def test_answers_have_the_rounded_gaussians_law(cells, precision, monkeypatch):
     assert found.sum() == trials and stats.chisquare(table[0], table[1]).pvalue > 1e-6
 
 
+@pytest.mark.slow
 def test_no_two_cells_and_no_two_answers_share_their_noise():
     """Covariances over 400 answers: a cell's noise has the others' only as far as both are centred. One would be off by 33."""
     draws, trials = RoundedDraws(1, {}, np.random.default_rng(5)), 400
@@ -572,6 +576,7 @@ def test_a_replaced_record_costs_no_more_than_stated(seeded, monkeypatch):
     assert first.mu**2 / 2 < worst <= first.mu_used**2 <= first.mu**2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[3] * 60, [1000, 800, 2, 30]], ids=["60 attributes", "1000 values"])
 def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
     """The stages alone: neither a model nor records, and answers without noise."""
@@ -596,6 +601,7 @@ def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, monkeypatch):
 # ---- the budget
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-3, 1.0, 50.0, 1e6])
 def test_the_budget_is_a_certified_fraction_and_kept(epsilon, neighbours):

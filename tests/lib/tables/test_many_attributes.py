@@ -66,6 +66,7 @@ def test_a_run_with_all_pairs_learns_what_depends_on_what():
         assert np.abs(result.synthetic.marginal(pair) - counter.marginal(pair)).sum() / n < 0.1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("d", "plan", "limit"),
     [

@@ -98,6 +98,7 @@ def test_the_cost_is_that_of_every_record_added(seed):
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("singles", [0.0, 0.3, 1.0, 5.0])
 def test_the_cost_bounds_that_of_every_record_replaced(singles):
     """It is attained if at most one attribute is asked about less than its pairs reveal of it."""

@@ -138,6 +138,7 @@ def test_single_attributes_keep_their_part_of_the_budget_of_all_runs():
     assert part(run(earlier=first)) > 0.8 * part(first)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "sizes, budget",
     [([3] * 60, 2.0), ([1000, 800, 2, 30], 1e6)],
