@@ -274,6 +274,7 @@ USED = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("start", "name", "old", "new", "counts"),
     [
@@ -766,6 +767,7 @@ def test_a_docstring_concerns_pages_alone(copy, before):
     assert {name for name in after if after[name] != before[name]} == {"html"}
 
 
+@pytest.mark.slow
 def test_code_that_cannot_be_read_is_named(copy):
     with planted(copy, "lib/mechanisms/noise.py", "def laplace(", "def laplace(("):
         words = [sys.executable, "notebooks/tools/keys.py", *NOTEBOOKS, "--", "en"]
@@ -773,6 +775,7 @@ def test_code_that_cannot_be_read_is_named(copy):
     assert done.returncode == 1 and re.match(r".*lib/mechanisms/noise.py, line \d+: ", done.stderr)
 
 
+@pytest.mark.slow
 def test_every_line_about_a_document_is_part_of_its_claims():
     text, ledger = (ROOT / keys.CLAIMS).read_text(encoding="utf-8"), claims.load()
     parts = {document: keys.claims_of(document, text) for document in ledger.documents}

@@ -447,6 +447,7 @@ def test_a_notebook_run_again_changes_its_own_rows_only(house, capsys):
     assert changed[1] == "doc.number,0.576,0.576400,reproduced,,notebooks/doc/02_b.ipynb"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "found, only, message",
     [
@@ -530,6 +531,7 @@ def test_a_claim_is_judged_where_the_code_names_it(house):
         verdicts.chapters("doc.number", house / "notebooks", kept)
 
 
+@pytest.mark.slow
 def test_a_chapter_of_real_data_runs_on_samples_where_they_are_missing(monkeypatch, capsys):
     id, chapter = "miura2022.english.dp-4.00", "miura2022/02_figures_tables"
     assert command.main(["chapters", id]) == 0 and capsys.readouterr().out == f"build/executed/{chapter}.ipynb\n"

@@ -160,6 +160,7 @@ def test_what_is_stated_is_what_was_kept():
     stated.hold(stated.sources())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("file", "was", "becomes"),
     [
@@ -458,6 +459,7 @@ def test_the_delta_of_a_renyi_divergence_is_libs():
         assert found == pytest.approx(min(float(proved), 1), rel=1e-9)
 
 
+@pytest.mark.slow
 @compares("zcdp_eps", "aim_budget", "aim_budget_sharp", "selections_private")
 def test_the_epsilons_of_concentrated_privacy_are_libs():
     closed = {
@@ -1105,6 +1107,7 @@ def test_coq_names_an_axiom_that_words_do_not_show(small, tmp_path):
         check.hold([theorem], check.assumptions(tmp_path / "planted", [theorem]))
 
 
+@pytest.mark.slow
 def test_what_coq_has_read_is_kept_of_every_headline_and_definition():
     kept = check.READ.read_text(encoding="utf-8")
     names = {theorem.statement.name for theorem in machine_checked.headlines()}

@@ -203,6 +203,7 @@ def test_each_item_has_a_function_or_a_reason_and_not_both():
     assert both == []
 
 
+@pytest.mark.slow
 def test_an_item_leads_to_what_implements_it():
     found = reference.functions()
     assert "lib.tables.budget_schedule.Schedule" in found["miura2025"]["Algorithm 4"]

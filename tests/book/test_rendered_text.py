@@ -121,6 +121,7 @@ def read(language: str, page: str, kinds: set[str]) -> list[tuple[str, str, bool
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("language", "page"), pages(catalogues.LOCALE))
 def test_no_letter_of_a_message_vanishes_and_no_markup_remains(language, page):
     known = read(language, page, WRITTEN | PLAIN | {"generated"})

@@ -47,6 +47,7 @@ def test_an_index_with_names_becomes_columns(path):
     pd.testing.assert_frame_equal(results.load(path).set_index(["method", "trial"]), frame)
 
 
+@pytest.mark.slow
 @settings(max_examples=50)
 @given(st.lists(st.floats(-1e300, 1e300, allow_subnormal=False), min_size=1))
 def test_numbers_keep_six_digits_or_as_many_as_were_asked_for(tmp_path_factory, values):
@@ -179,6 +180,7 @@ def test_every_committed_result_says_where_it_comes_from(file):
     assert len(frame) and not any(name.startswith(("#", "Unnamed")) for name in frame)
 
 
+@pytest.mark.slow
 def test_the_page_says_of_every_result_whether_its_code_is_still_the_same():
     """As it was built: a page that is older than a change of the code would not."""
     page = ROOT / "build/html/how-to.html"

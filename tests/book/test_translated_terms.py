@@ -119,6 +119,7 @@ def documented(text: str, name: str) -> str:
     return "\n\n".join(each for source in sources if "def " in source for each in docstrings(ast.parse(source)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pages.pages())
 def test_no_english_page_uses_a_replaced_word(name):
     text = (pages.ROOT / name).read_text(encoding="utf-8")

@@ -227,6 +227,7 @@ def test_every_graded_cell_can_be_found_again_by_its_id(name):
     assert len({cell.id for cell in notebook.cells}) == len(notebook.cells)
 
 
+@pytest.mark.slow
 def test_a_zip_holds_all_that_a_student_needs(tmp_path):
     first = make_assignments.make(assignment.prepare("laplace", "2026a"), tmp_path / "laplace-2026a.zip")
     content = first.read_bytes()
@@ -284,6 +285,7 @@ def test_a_student_s_check_accepts_right_answers_and_names_those_of_another_form
         assert part in said[f"laplace-test-{test}"]
 
 
+@pytest.mark.slow
 def test_the_requirements_are_the_few_packages_of_a_student_and_all_that_they_need(cases):
     parts = shipped.requirements(cases["private_parameters"].released)
     lock = (ROOT / "requirements-classroom.lock").read_text(encoding="utf-8")

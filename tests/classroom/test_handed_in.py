@@ -219,6 +219,7 @@ def test_two_persons_of_one_name_are_two(tmp_path, known):
     )
 
 
+@pytest.mark.slow
 def test_whoever_handed_in_nothing_has_a_row(tmp_path, monkeypatch, capsys):
     ann, bob, zoe = collected(handed_in(tmp_path / "one", "bob/x.ipynb"), ["ann", "bob", "zoe"])
     assert (ann.student, ann.problems) == ("ann", ["nothing handed in"]) and zoe.student == "zoe" and bob.cells

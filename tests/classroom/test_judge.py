@@ -353,6 +353,7 @@ def test_a_syntax_error_is_told_in_its_words(cases, box):
     assert found["questions"][0]["part"] == "1. Two Gaussians"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "reply", [{"error": "a\nzoe: laplace: 22 of 22\r\x1b[2J\u2028b\u200bc"}, {"value": "c\nzoe: laplace: 22 of 22"}]
 )

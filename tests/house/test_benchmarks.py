@@ -162,6 +162,7 @@ def test_accuracy_of_a_seed_is_measured(tiny, monkeypatch, tmp_path):
     assert line["se2"] > 0
 
 
+@pytest.mark.slow
 def test_a_micro_benchmark_prints_one_line(work, monkeypatch, capsys):
     monkeypatch.setattr(runner, "found", lambda: {"here": runner._micro(work, "bench_addition")})
     assert runner.main([]) == 0

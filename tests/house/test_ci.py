@@ -62,6 +62,7 @@ def test_everything_has_its_turn(tree):
     assert calls[5:] == ["python -m proofs.check unless-checked", "make package"]
 
 
+@pytest.mark.slow
 def test_the_other_pythons_take_turns(tree):
     tool(tree / "pyenv/versions/3.13.0/bin/python", "echo Python 3.13.0")
     pythons = ["python3.12", f"{tree}/pyenv/versions/3.13.0/bin/python"]

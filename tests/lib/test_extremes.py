@@ -320,6 +320,7 @@ def test_retention_replacement_protects_no_less_than_asked(epsilon, size):
         assert exact >= epsilon * (1 - 1e-3) - size * 2.0**-53  # as fine as it is drawn
 
 
+@pytest.mark.slow
 @extremes
 @given(st.integers(1, 6), st.integers(0, 2**32 - 1))
 def test_posteriors_of_matchings_whose_products_leave_the_range(n, seed):
@@ -341,6 +342,7 @@ def test_posteriors_of_matchings_whose_products_leave_the_range(n, seed):
     np.testing.assert_allclose(perturbation.matching_posteriors(densities), exact, rtol=1e-12, atol=1e-290)
 
 
+@pytest.mark.slow
 @extremes
 @given(powers(-6, 6), st.one_of(powers(-300, -0.01), st.integers(2, 53).map(lambda bits: 1 - 2.0**-bits)))
 def test_the_certified_rho_is_hardly_less_than_the_largest(epsilon, delta):
@@ -974,6 +976,7 @@ def test_pk_parameters_reach_the_level_that_was_asked_for(n, part, kinds):
     assert k <= perturbation.pk_level(made, n) <= exact
 
 
+@pytest.mark.slow
 @extremes
 @given(powers(-6, 6), powers(-300, -0.01), powers(-6, 6))
 def test_calibrated_gaussian_noise_is_as_private_as_asked_by_its_own_curve(epsilon, delta, size):

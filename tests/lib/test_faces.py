@@ -99,6 +99,7 @@ def test_no_name_is_there_for_tests_alone():
 # ---- imports
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["data", "microdata", "networks", "release"])
 def test_a_face_is_imported_without_its_extra(package):
     """The face also lists the names that it imports when they are first used."""

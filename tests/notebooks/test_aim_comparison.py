@@ -220,6 +220,7 @@ def test_a_kept_cell_counts_only_for_what_it_was_made_from():
     assert key(CASE, "aim-k2", 1.0, 0, SETTINGS) in keys
 
 
+@pytest.mark.slow
 def test_a_damaged_cell_is_named(tmp_path, capsys):
     whole = small(folder=tmp_path, methods=("bayes",), trials=1)
     kept = next(tmp_path.iterdir())

@@ -72,6 +72,7 @@ def test_every_sentence_has_the_readings_that_the_ledger_lists():
     assert list(LEDGER["hasegawa2015.section5.removed-contribute-little"].readings) == list(LIMITS)
 
 
+@pytest.mark.slow
 def test_readings_are_pk_anonymous():
     assert all(SETUPS[setup].share != "whole" for setup, _ in KERNELS.values())
     falls = found_as()["figure1.perturbed-falls"].values

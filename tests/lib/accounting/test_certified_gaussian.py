@@ -35,6 +35,7 @@ def test_the_mu_is_proved_and_hardly_below_the_largest(epsilon, goal):
         assert float(mu) >= largest * (1 - 1e-11)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("a", [Fraction(1, 4), Fraction(1, 2), Fraction(7, 3), Fraction(37)], ids=str)
 @pytest.mark.parametrize("mu", [Fraction(1, 10**7), Fraction(1, 3), Fraction(5), Fraction(100)], ids=str)
 def test_the_bound_is_above_and_close(a, mu):

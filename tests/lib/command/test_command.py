@@ -229,6 +229,7 @@ def test_a_table_becomes_synthetic_records(run, folder):
     assert release.load(folder / "out/model.npz").total is None
 
 
+@pytest.mark.slow
 def test_a_release_is_sampled_and_asked(run, folder):
     assert run("synthesize members.csv schema.yml --workload 2 --epsilon 100")[0] == 0
     made = Synthesizer.load("released/model.npz")
@@ -558,6 +559,7 @@ def test_the_examples_run(run, folder, line):
     assert (status, err) == (0, "") and out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("short", "long"),
     [

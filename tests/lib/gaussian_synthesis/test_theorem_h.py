@@ -67,6 +67,7 @@ def test_how_many_records_a_table_of_adults_size_may_release():
 # ------------------------------------------------- Rényi orders, in many digits
 
 
+@pytest.mark.slow
 @settings(derandomize=True, deadline=None, max_examples=400)
 @given(
     n=log_uniform(1, 1e12).map(round),
@@ -320,6 +321,7 @@ def by_chi_squares(n, d, sigma, epsilon, size, swapped):
     return under_p - mpmath.exp(epsilon) * under_q
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "n, d, sigma, size, epsilon",
     [
@@ -347,6 +349,7 @@ def test_bounds_of_few_records_are_probabilities_in_order(n, d, sigma, size):
     assert np.all(np.diff(upper) <= 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [1e-5, 1e-12, 1e-30, 1e-200])
 def test_epsilon_inverts_delta_down_to_tiny_ones(delta):
     epsilon = gs.regularised_released_epsilon(10**7, delta, 6, 0.01)

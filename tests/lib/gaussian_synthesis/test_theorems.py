@@ -209,6 +209,7 @@ def test_more_records_cost_no_more_by_theorems_d_and_e_from_the_proof_on(d, sigm
         assert np.all(deltas[1:] <= deltas[:-1] * (1 + 1e-5) + 1e-12)
 
 
+@pytest.mark.slow
 def test_a_larger_difference_of_means_is_easier_to_see():
     """The lemma, for variances that shrink, stay and grow, in both directions."""
     for t in (-0.6, -0.1, 0.0, 0.2, 3.0):

@@ -124,6 +124,7 @@ def test_the_law_of_a_report_is_that_of_the_literature(name, k, epsilon):
     assert law.sum(axis=0) == pytest.approx(np.ones(k), abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", EPSILONS)
 @pytest.mark.parametrize("k", [2, 3, 6])
 @pytest.mark.parametrize("name", DISCRETE)
@@ -336,6 +337,7 @@ def next_to(p):
     return near[(near >= 0) & (near < 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "k", "n", "epsilon"),
     [
@@ -525,6 +527,7 @@ def test_reports_have_their_law_for_any_number_of_users_and_values(name, k, n, e
     assert np.abs(scores).max() < stats.norm.isf(1e-3 / len(scores) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), [(2, 1_000_001), (300, 1000), (100_000, 3), (10**6, 1)])
 def test_every_cell_of_she_has_noise_of_its_own(k, n):
     """Kolmogorov-Smirnov tests up to 10^6 users or values in twenty parts, by cell and by user; false alarm 0.1 % each way."""
@@ -779,6 +782,7 @@ def test_simulated_and_real_counts_have_the_same_spread(name):
         assert (np.abs(squares.mean(axis=0) - exact_variance(oracle, f, 40)) < normal_bound(16) * error).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [20_000, 5_000_000])
 @pytest.mark.parametrize("name", EVERY)
 def test_simulated_estimates_have_their_mean_and_variance_at_rare_and_frequent_values(name, n):

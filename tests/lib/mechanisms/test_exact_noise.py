@@ -189,6 +189,7 @@ class Counter:
         return np.arange(first, self.given, dtype="<u4").tobytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [65_537, (3, 700_001), (5 * 10**6, 1)], ids=str)
 @pytest.mark.parametrize("kind", ["laplace", "gaussian", "uniform", "coins"])
 def test_no_draw_repeats_an_earlier_one(kind, shape, monkeypatch):

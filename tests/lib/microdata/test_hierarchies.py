@@ -48,6 +48,7 @@ def test_adult_covers_the_public_domain_and_nothing_else(attribute):
         assert set(hierarchy.values) == set(encodings.adult_domain(missing="category").values(attribute))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("attribute", EVERY)
 def test_adult_is_nested_from_single_values_to_all(attribute):
     """Two values that are together at one level are so at all above; each level merges some, and none is empty."""

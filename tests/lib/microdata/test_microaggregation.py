@@ -105,6 +105,7 @@ def means_of_groups(column, k):
     return [column[g * k : (g + 1) * k if g < last else None].mean() for g in range(last + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "k", "columns"), [(1, 1, 1), (5, 2, 3), (103, 10, 40), (999, 500, 2), (20_001, 7, 3), (1_000_001, 90_001, 1)]
 )

@@ -117,6 +117,7 @@ def of_any_size(rng, lines, dtype):
         return (10.0 ** np.choose(rng.choice(3, lines, p=[0.6, 0.39, 0.01]), powers)).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("widths, rows", [((1, 2), 40), ((3, 4, 2), 40), ((200_000, 2), 2)])
 def test_no_change_exceeds_its_norm_whatever_the_magnitudes(widths, rows, dtype):

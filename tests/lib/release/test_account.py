@@ -328,6 +328,7 @@ def test_a_continued_release_uses_both_and_says_what_both_cost(tmp_path, neighbo
     assert third.release_.rho == kept.balance().spent
 
 
+@pytest.mark.slow
 def test_a_continued_release_is_closer_than_each_of_its_parts():
     """The distances from the truth are means over seeds, so that the noise of a run does not decide."""
     records, public, pairs = trips(2000), {"attributes": PUBLIC["attributes"]}, (("home", "work"), ("begin", "end"))

@@ -104,6 +104,7 @@ def test_the_bars_and_their_intervals_are_those_of_the_release():
         )
 
 
+@pytest.mark.slow
 def test_the_numbers_are_those_of_queries():
     from lib.release import queries
 

@@ -322,6 +322,7 @@ def test_every_cell_of_every_table_gets_its_noise(kind, exact, shape, monkeypatc
         assert np.array_equal(values - counts, np.arange(1, counts.size + 1).reshape(shape))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
 @pytest.mark.parametrize("count", [1, 3, 101, 1000, 100_000])
 def test_every_candidate_can_be_chosen_however_many_there_are(count, exact, monkeypatch):
@@ -410,6 +411,7 @@ def test_one_record_changes_an_exact_score_by_no_more_than_the_sensitivity(clear
     assert worst == {1: GRAIN * 3, 2: 2 * GRAIN * 3}  # attained
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clear", [False, True], ids=["all cells", "clear"])
 @pytest.mark.parametrize("exact", [True, False], ids=["exact", "floating"])
 @pytest.mark.parametrize("shape", SHAPES[1:-1], ids=str)

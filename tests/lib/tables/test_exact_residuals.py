@@ -348,6 +348,7 @@ def test_noise_beyond_64_bits_is_drawn_in_python_integers():
     assert sigma >= 10**20 and values.dtype == float and 1e17 < np.abs(values).max() < 1e22
 
 
+@pytest.mark.slow
 def test_every_bit_comes_from_the_operating_system(monkeypatch):
     """If it gives the same bytes again, the answers of the first stages are the same. Only what follows has separate randomness."""
     import random
@@ -361,6 +362,7 @@ def test_every_bit_comes_from_the_operating_system(monkeypatch):
     assert run(1) == run(1) != run(2)
 
 
+@pytest.mark.slow
 def test_the_noise_comes_from_the_operating_system_alone(monkeypatch):
     sources = set()
 
@@ -539,6 +541,7 @@ class Again:
         return self.asked, result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [None, 1990])
 def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_stated_cost(total, seeded, monkeypatch):
     def run(table):
@@ -559,6 +562,7 @@ def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_s
         assert first.mu_used <= first.mu
 
 
+@pytest.mark.slow
 def test_a_replaced_record_costs_no_more_than_stated(seeded, monkeypatch):
     def run(table):
         seeded(3)

@@ -137,6 +137,7 @@ def test_potentials_that_cancel_one_another_need_no_logarithms(monkeypatch):
             assert np.abs(model.marginal(names) - marginal(probabilities, domain, names)).max() < 1e-9
 
 
+@pytest.mark.slow
 def test_logarithms_keep_numbers_far_beyond_the_range_of_floats(monkeypatch):
     """Potentials reach +-3000, so most sums have terms that underflow after scaling; some have no others."""
     monkeypatch.setattr(marginal_oracle.MarginalOracle, "_plain_numbers_do", lambda self, depth: False)

@@ -59,6 +59,7 @@ class CountsOnly:
         return self._n
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("total", [None, 1990])
 def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_stated_cost(total, monkeypatch):
     """So everything but the answers is post-processing, and mu is not only a bound: it is the distance for any record,
@@ -82,6 +83,7 @@ def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_s
         assert first.mu * (1 - 1e-9) <= first.mu_used <= first.mu * (1 + 1e-15)
 
 
+@pytest.mark.slow
 def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
     heard = Heard(monkeypatch)
     monkeypatch.setattr(residual_stages, "LARGE", 6)
@@ -160,6 +162,7 @@ def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, budget, monkeyp
     assert max(answer.size for answer in run.stages[-1].answers.values()) == (9 if max(sizes) == 3 else 30_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
 @pytest.mark.parametrize("epsilon", [1e-3, 1.0, 50.0])
 def test_the_budget_is_that_of_one_gaussian_mechanism(epsilon, neighbours):

@@ -69,6 +69,7 @@ def test_bad_domains_are_refused(make, message):
 # -------------------------------------------------------------------- tables
 
 
+@pytest.mark.slow
 @given(st.data())
 @settings(derandomize=True, deadline=None, max_examples=60)
 def test_marginals_equal_counting_one_by_one(data):
