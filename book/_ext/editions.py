@@ -189,6 +189,7 @@ FILES = ("claims.json", "claims.csv", "claims.schema.json")
 OWN = (
     "documentation_options.js",
     "translations.js",
+    "copybutton.js",
     "words.js",
     "scorecard-words.js",
 )  # of _static, in the edition's language
@@ -397,6 +398,21 @@ def retell_search(app, error):
         scripts.write_text(f"{before}({json.dumps(known, indent=4)});", encoding="utf-8")
 
 
+def retell_copies(app, error):
+    """Translate the words of the buttons that copy code, for which sphinx-copybutton may not have the language."""
+    script = Path(app.outdir, "_static/copybutton.js")
+    if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and script.is_file():
+        text = script.read_text(encoding="utf-8")
+        for english, told in {
+            "Copy": say("Copy"),
+            "Copy to clipboard": say("Copy to clipboard"),
+            "Copied!": say("Copied"),
+            "Failed to copy": say("Copying failed"),
+        }.items():
+            text = text.replace(f": '{english}'", f": {json.dumps(told, ensure_ascii=False)}")
+        script.write_text(text, encoding="utf-8")
+
+
 def setup(app):
     app.add_builder(Catalogues)
     app.connect("source-read", begin)
@@ -409,4 +425,5 @@ def setup(app):
     app.connect("html-page-context", add_link)
     app.connect("build-finished", retell, priority=940)
     app.connect("build-finished", retell_search, priority=940)
+    app.connect("build-finished", retell_copies, priority=940)
     app.connect("build-finished", lead_up, priority=950)  # after the pages have been reduced

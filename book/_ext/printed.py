@@ -3,7 +3,7 @@
 Each name of a row or a column, and each cell with words, is a message of the catalogue locale/ja/tables.po. Its numbers
 are fields, so that "5 runs" and "10 runs" are one message. Numbers stay as printed. So do names: identifiers and
 abbreviations (education-num, f_macro, DP-SGD), the attributes of Adult and Bank, and everything that the page's text
-writes as code. Any other name that stays has itself as its translation. The claims' tables come from the ledger instead.
+writes as code. In a `title` or an `aria-label`, names stay up to the last colon. Any other name that stays has itself as its translation. The claims' tables come from the ledger instead.
 """
 
 import gzip
@@ -22,6 +22,7 @@ from lib.data import datasets
 
 CATALOGUE = "tables"
 CELL = re.compile(r"(?P<start><(?P<tag>t[hd]|text|title|span)\b[^>]*>)(?P<text>[^<]+)(?=</(?P=tag)>|<title>)")
+SAID = re.compile(r'(?P<start>\s(?:title|aria-label)="(?:[^"]*: )?)(?P<text>[^"]+)')  # "age, sex: measured together"
 BETWEEN = re.compile(r"[\s,;:()\[\]/=+<>×±–…]+")
 LISTED = re.compile(" *[,–×] *")
 WORD = re.compile(r"[^\W\d_]+(?:['’]s?)?[.?]?")
@@ -54,7 +55,7 @@ def messages(notebook: dict) -> list[str]:
     printed = [output.get("data", {}) for cell in notebook["cells"] for output in cell.get("outputs", [])]
     tables = ["".join(data[TABLE]) for data in printed if TABLE in data and MIME not in data]
     known, found = names(notebook), {}
-    for cell in (cell for table in tables for cell in CELL.finditer(table)):
+    for cell in (cell for table in tables for each in (CELL, SAID) for cell in each.finditer(table)):
         text = _plain(cell["text"])
         if worded(text, known):
             found[retold.without_numbers(text)[0]] = None
@@ -69,9 +70,9 @@ def retell(table: str, known: frozenset[str], told) -> str:
         if not worded(text, known):
             return cell[0]
         shape, numbers = retold.without_numbers(text)
-        return cell["start"] + html.escape(retold.filled(told(shape), numbers), quote=False)
+        return cell["start"] + html.escape(retold.filled(told(shape), numbers), quote=cell.re is SAID)
 
-    return CELL.sub(again, table)
+    return SAID.sub(again, CELL.sub(again, table))
 
 
 def _plain(text: str) -> str:

@@ -37,6 +37,8 @@
 
   const COLORS = 9;  // classes line-0 to line-8 of compendium.css
 
+  const LABELS = {basic: say('basic'), advanced: say('advanced'), optimal: say('optimal'), numerical: say('numerical'), older: say('older')};  // of lines
+
   const LOGARITHMIC = {to: Math.log, shows: v => v > 0}, LINEAR = {to: v => v, shows: () => true};
 
   /* At most seven round numbers from `low` to `high`; on a logarithmic axis, their powers of ten. */
@@ -89,7 +91,7 @@
     ends.forEach((end, i) => { if (i) end.y = Math.max(end.y, ends[i - 1].y + 13); });
     const below = ends.length ? Math.max(0, ends[ends.length - 1].y - (height - bottom + 4)) : 0;
     if (ends.length > 1) for (const end of ends) {
-      made.append(element('text', {x: width - right + 6, y: end.y - below, class: `line-${end.i % COLORS}`}, end.name));
+      made.append(element('text', {x: width - right + 6, y: end.y - below, class: `line-${end.i % COLORS}`}, LABELS[end.name] ?? end.name));
     }
     const [mx, my] = mark;
     if (Number.isFinite(my) && my >= ys[0] && my <= ys[1] && mx >= xs[0] && mx <= xs[1]) {

@@ -24,7 +24,7 @@ _BARS, _NAMES, _PAIRS = 30, 40, 8  # at most: bars of a figure, attributes of a 
 _RELIABLE = 5  # per cent of the records, at most, that a count is off if the report recommends it with care
 _WIDTH, _ROW, _LABEL = 340, 16, 130  # of a figure, in units of 1/96 inch
 _BLUE, _RED, _INK = "#0072B2", "#D55E00", "#262626"
-_MEASURED, _INFERRED = "#cfe3f1", "#fbe0cd"
+_MEASURED, _INFERRED = ("#cfe3f1", "measured together"), ("#fbe0cd", "inferred by the model")
 
 
 def head(schema: Schema, release: Release, guarantee: str, day: datetime.date | None = None) -> str:
@@ -81,7 +81,7 @@ def _bars(name, bars: Sequence[tuple[str, float, float, float]]) -> str:
     scale = (_WIDTH - _LABEL - 48) / most
     lines = [
         f'<svg viewBox="0 0 {_WIDTH} {height}" width="100%" style="max-width:{_WIDTH}px;background:#fff" role="img" font-family="system-ui, sans-serif" font-size="11" '
-        f'fill="{_INK}" aria-label="Percentages of the values of {in_html(name)}, with intervals">'
+        f'fill="{_INK}" aria-label="{in_html(name)}: percentages of its values, with intervals">'
     ]
     for row, (label, value, low, high) in enumerate(bars):
         y, x = row * _ROW, _LABEL + 4
@@ -109,10 +109,10 @@ def pairs(schema: Schema, release: Release) -> str:
         cells = [f'<th scope="row" style="text-align:right;white-space:nowrap">{in_html(name)}</th>']
         for other in names[:j]:
             error, measured = _pair_error(release, (other, name))
-            colour, word = (_MEASURED, "measured") if measured else (_INFERRED, "inferred")
+            colour, words = _MEASURED if measured else _INFERRED
             shown = "?" if math.isnan(error) else _percent(error)
             cells.append(
-                f'<td style="background:{colour};color:{_INK};text-align:center;padding:.15rem .3rem" title="{in_html(other)} and {in_html(name)}: {word}">{shown}</td>'
+                f'<td style="background:{colour};color:{_INK};text-align:center;padding:.15rem .3rem" title="{in_html(other)}, {in_html(name)}: {words}">{shown}</td>'
             )
         rows.append(f"<tr>{''.join(cells)}</tr>")
     upright = (
@@ -122,11 +122,14 @@ def pairs(schema: Schema, release: Release) -> str:
         f'<th scope="col" style="vertical-align:bottom"><span style="{upright}">{in_html(name)}</span></th>'
         for name in names[:-1]
     )
+    legend = " ".join(
+        f'<span style="background:{colour};color:{_INK};padding:0 .4rem">{words}</span>'
+        for colour, words in (_MEASURED, _INFERRED)
+    )
     left_out = "" if len(names) == len(schema.attributes) else f"<p>The first {_NAMES} attributes are shown.</p>"
     return _ignored(
         f'<table style="border-collapse:separate;border-spacing:2px;font-size:.8rem;font-variant-numeric:tabular-nums"><thead><tr><td></td>{tops}</tr></thead>'
-        f'<tbody>{"".join(rows)}</tbody></table><p><span style="background:{_MEASURED};color:{_INK};padding:0 .4rem">measured together</span> '
-        f'<span style="background:{_INFERRED};color:{_INK};padding:0 .4rem">inferred by the model</span></p>{left_out}'
+        f"<tbody>{''.join(rows)}</tbody></table><p>{legend}</p>{left_out}"
     )
 
 

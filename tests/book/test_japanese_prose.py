@@ -5,9 +5,12 @@ four English words in a row, with no Japanese between them, and for a paragraph,
 """
 
 import re
+import shutil
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import sphinx_copybutton
 from bs4 import BeautifulSoup, Comment
 
 from book._ext import editions
@@ -16,10 +19,10 @@ BOOK = Path(__file__).resolve().parents[2] / "build/html/ja"
 PAGES = sorted(path.relative_to(BOOK).as_posix() for path in BOOK.rglob("*.html"))
 
 LEFT_OUT = (
-    "script, style, pre, code, .math, svg, [lang=en], div.output td[title], div.citation,"
+    "script, style, pre, code, .math, [lang=en], div.citation,"
     " a[href*='references.html#'], dl.glossary dt, details.hide > summary"  # the first words of what it hides
 )
-BLOCKS = "p, h1, h2, h3, h4, h5, h6, li, td, th, dt, dd, figcaption, summary, caption, label, option, button, div"
+BLOCKS = "p, h1, h2, h3, h4, h5, h6, li, td, th, dt, dd, figcaption, summary, caption, label, option, button, div, text, title"
 SAID = ("alt", "title", "aria-label", "placeholder")
 JAPANESE = re.compile("[ぁ-んァ-ヶー一-龠々、。（）「」『』：；]+")
 WORD = re.compile(r"(?<![\w./=_^-])[A-Za-z][a-z]+(?![\w/=_^(-]|\.\w)")
@@ -99,7 +102,7 @@ BUILT = pytest.mark.skipif(not PAGES, reason="the Japanese edition is not built 
 
 def texts(html: str):
     """Yield the texts of a page, block by block, and those of its attributes."""
-    html = re.sub(r"(?s)<(script|style|pre|svg|math)\b.*?</\1>", " ◦ ", html)  # which parsing takes its time for
+    html = re.sub(r"(?s)<(script|style|pre|math)\b.*?</\1>", " ◦ ", html)  # which parsing takes its time for
     body = BeautifulSoup(html, "html.parser").body
     for element in body.select(LEFT_OUT):
         element.replace_with(" ◦ ")
@@ -152,6 +155,9 @@ def test_each_exception_is_one(found):
         "<table><tr><th>Other words</th></tr></table>",
         "<figure><img alt='The curve falls'><figcaption>図</figcaption></figure>",
         "<button>Show code</button>",
+        "<table><tr><td title='age, sex: measured together'>1</td></tr></table>",
+        "<svg aria-label='The values of age'></svg>",
+        "<svg><text>of the records</text></svg>",
     ],
 )
 def test_planted_english_is_seen(found, planted):
@@ -189,3 +195,14 @@ def test_titles_of_exercises_are_in_the_order_of_the_language(monkeypatch):
     solution = '<p class="admonition-title">解答<a href="#x"> 演習 25 (a (b))</a></p>'
     titled = '<p class="admonition-title"><a href="#x">Solution to exercise 25: a (b)!</a></p>'
     assert editions.entitle(solution) == titled
+
+
+def test_buttons_that_copy_code_are_in_the_language(monkeypatch, tmp_path):
+    (tmp_path / "_static").mkdir()
+    script = tmp_path / "_static/copybutton.js"
+    shutil.copy(Path(sphinx_copybutton.__file__).with_name("_static") / "copybutton.js_t", script)
+    monkeypatch.setattr(editions.edition, "language", "ja")
+    monkeypatch.setattr(editions, "say", lambda text: f"訳「{text}」")
+    editions.retell_copies(SimpleNamespace(outdir=tmp_path, builder=SimpleNamespace(format="html")), None)
+    words = re.search(r"'en': \{(.*?)\}", script.read_text(encoding="utf-8"), re.S)[1]
+    assert len(re.findall(r': "', words)) == words.count(":") == 4, words
