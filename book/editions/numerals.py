@@ -29,7 +29,7 @@ VALUES = (
     | {f"{word}ty": 10 * number for number, word in enumerate(["twen", "thir", "for", "fif", "six", "seven", "eigh", "nine"], start=2)}
     | {"thrice": 3, "triple": 3, "fourfold": 4, "decade": 10, "dozen": 12, "hundred": 100, "thousand": 1000, "million": 10**6, "billion": 10**9}
     | {"third": 3, "quarter": 4, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12, "fiftie": 50, "twentieth": 20, "fortieth": 40, "half": 0.5, "mille": 0.1}
-    | {month: number for number, month in enumerate(MONTHS.split(), start=1)}
+    | {name: number for number, month in enumerate(MONTHS.split(), start=1) for name in (month, month[:3])}
     | dict.fromkeys(["nothing", "nobody", "never", "vanish", "vanishe"], 0)
     | dict.fromkeys(["a", "an", "once", "single", "first", "each", "every", "per", "another", "no", "none"], 1)
     | dict.fromkeys(["both", "pair", "twice", "second", "double", "doubled", "doubling", "doubly", "either", "square", "squared", "quadratic", "binary"], 2)
