@@ -61,10 +61,6 @@ IN_ENGLISH = {
         "audit above",
         "law, runs",
         "together, runs",
-        "lies next to the truth",
-        "low bits are the value",
-        "no noise from value 2 on",
-        "one coin for all users",
     ],
     # commands, and questions to a released table
     "notebooks/yours/release.html": [
