@@ -119,7 +119,6 @@ def documented(text: str, name: str) -> str:
     return "\n\n".join(each for source in sources if "def " in source for each in docstrings(ast.parse(source)))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", pages.pages())
 def test_no_english_page_uses_a_replaced_word(name):
     text = (pages.ROOT / name).read_text(encoding="utf-8")
@@ -148,7 +147,6 @@ def said(name: str) -> list[str]:
     return told + [ast.get_docstring(node) or "" for node in nodes if isinstance(node, DOCUMENTED)]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["rules", "notes", *(f"lib/{each}" for each in SUBPACKAGES)])
 def test_no_rule_note_docstring_or_error_uses_a_replaced_word(name):
     texts = said(name)
