@@ -164,8 +164,12 @@ class Account:
         checks.one_of("neighbours", neighbours, NEIGHBOURS)
         total = {"rho": cost(epsilon, delta), "epsilon": in_decimals(epsilon), "delta": in_decimals(delta)}
         Path(path).touch(exist_ok=False)
-        with (made := cls(path))._acting(new=True) as (_, append):
-            append("new", **total, neighbours=neighbours)
+        try:
+            with (made := cls(path))._acting(new=True) as (_, append):
+                append("new", **total, neighbours=neighbours)
+        except BaseException:  # for example, the disk is full
+            Path(path).unlink()
+            raise
         return made
 
     def balance(self) -> Balance:

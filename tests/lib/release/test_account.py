@@ -98,6 +98,17 @@ def test_bad_acts_change_nothing(opened, act, said):
     assert opened.path.read_bytes() == before and len(list(opened.path.parent.iterdir())) == 1
 
 
+def test_an_account_that_cannot_be_written_is_not_half_made(tmp_path, monkeypatch):
+    def full(*_):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    with monkeypatch.context() as writing:
+        writing.setattr(account, "_digest", full)
+        with pytest.raises(OSError, match="trips.account cannot be read or written .*full"):
+            Account.new(tmp_path / "trips.account", 1.0)
+    assert not list(tmp_path.iterdir()) and Account.new(tmp_path / "trips.account", 1.0).balance().left == 1.0
+
+
 def test_a_release_is_settled_once(opened):
     number = opened.reserve(cost(0.5, 1e-9), "unbounded", "once")
     opened.settle(number)
