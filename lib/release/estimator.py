@@ -86,6 +86,10 @@ class Synthesizer:
         before = None if earlier is None else earlier._fitted("a release is continued").release_
         if before is not None:
             synthesizer.check_earlier(before, public.domain, self.neighbours, self.seed)
+            if before.schema is not None and _meaning(before.schema) != _meaning(public):
+                raise ValueError(
+                    "earlier must have the bins of the schema and its treatment of missing and unlisted values, got a release with different ones"
+                )
             if self.seed is None:  # the epsilon of both must be in its range
                 accounts.epsilon_of(accounts.cost(self.epsilon, self.delta) + Fraction(before.rho), self.delta)
         kind: Any = "pandas"
@@ -241,3 +245,8 @@ class Synthesizer:
         if not hasattr(self, "release_"):
             raise ValueError(f"fit must be called before {method}")
         return self
+
+
+def _meaning(public: Schema) -> tuple:
+    """Return what decides which records each count contains; the form of dates may change with the file."""
+    return [replace(each, form="") for each in public.attributes], public.blanks

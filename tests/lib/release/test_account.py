@@ -15,6 +15,7 @@ from lib.release.account import Account, Balance, cost, epsilon_of
 from tests.lib.release.test_synthesizer import PUBLIC, trips
 
 SMALL = {"attributes": {name: PUBLIC["attributes"][name] for name in ("home", "begin")}}
+MIXED = {"attributes": {"home": {"values": ["a", "b"], "missing": "a", "unseen": "a"}}}
 
 
 @pytest.fixture
@@ -355,9 +356,11 @@ def test_a_continued_release_is_closer_than_each_of_its_parts():
 
 def test_only_a_release_that_fits_is_continued(opened):
     frame = trips(300)
-    first = Synthesizer(SMALL, epsilon=0.3).fit(frame)
+    first, mixed = (Synthesizer(each, epsilon=0.3).fit(frame) for each in (SMALL, MIXED))
     for made, earlier, said in (
         (Synthesizer(PUBLIC, epsilon=0.3), first, "earlier must have the attributes and values of the schema"),
+        (Synthesizer(MIXED | {"blanks": ["-"]}, epsilon=0.3), mixed, "earlier must have the bins of the schema and its treatment"),
+        (Synthesizer({"attributes": {"home": MIXED["attributes"]["home"] | {"unseen": "b"}}}, epsilon=0.3), mixed, "earlier must have the bins"),
         (Synthesizer(SMALL, epsilon=0.3, neighbours="bounded"), first, "earlier must be a release for bounded neighbours"),
         (Synthesizer(SMALL, epsilon=0.3), Synthesizer(SMALL, seed=1).fit(frame), "earlier must have noise from the operating system"),
         (Synthesizer(SMALL, epsilon=0.3), Synthesizer(SMALL), "fit must be called before a release is continued"),
