@@ -88,8 +88,12 @@ def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> A
     parts = [_Cells(result, each).answer((1 - level) / len(asked)) for each in asked]
     measured = min(part[-1] for part in parts)
     estimate, ends, noise = _joined(mark, *parts) if mark else parts[0][:-1]
-    (low, high), (noise_low, noise_high) = ends, noise
-    within = np.clip(np.clip(estimate, noise_low, noise_high), low, high)
+    noise_low, noise_high = noise
+    low, high = (
+        min(ends[0], noise_low),
+        max(ends[1], noise_high),
+    )  # for quantiles, noise may permit more steps than whole bins
+    within = np.clip(estimate, noise_low, noise_high)
     return Answer(float(within), low, high, level, measured, noise_low, noise_high)
 
 

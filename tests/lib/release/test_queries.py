@@ -158,6 +158,16 @@ def test_no_estimate_contradicts_the_interval_for_the_noise():
         assert answer.estimate in (answer.noise_low, answer.noise_high)
 
 
+def test_the_interval_for_the_noise_is_within_the_other():
+    """Noisy counts below 0 once permitted a part of a bin, but not the bin."""
+    for seed in range(40):
+        values = np.random.default_rng(seed).normal([5, 5, 0, 0, 0], 8)
+        measurement = Measurement(("late",), values, 8.0)
+        result = Result(None, GraphicalModel(PUBLIC.domain, {}, 10), (measurement,), (), Fraction(1), Fraction(1))
+        answer = queries.ask(result, PUBLIC, "quantile(late, 0.9)", 0.8)
+        assert answer.low <= answer.noise_low <= answer.estimate <= answer.noise_high <= answer.high
+
+
 def test_what_was_not_measured_together_is_bounded_by_each_attribute():
     truth = [Measurement((name,), TABLE.marginal((name,)).astype(float), 1.0) for name in ("line", "late")]
     model = GraphicalModel(PUBLIC.domain, {}, 900)
