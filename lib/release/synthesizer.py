@@ -7,7 +7,6 @@ else about the records is disclosed, not even their number (unless it is public)
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
@@ -628,7 +627,7 @@ def load(path: str | Path) -> Release:
     True
     """
     try:
-        with Path(path).open("rb") as file, np.load(file, allow_pickle=False) as held:
+        with Path(path).open("rb") as file, np.lib.npyio.NpzFile(file) as held:  # without pickles
             about = json.loads(str(held["about"]))
             potentials = {tuple(names): held[f"potentials_{i}"] for i, names in enumerate(about["cliques"])}
             measured = [
@@ -636,14 +635,21 @@ def load(path: str | Path) -> Release:
                 for i, (names, sigma) in enumerate(about["measured"])
             ]
         model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
-        rho = Fraction(about["rho"]) if isinstance(about["rho"], str) else float(about["rho"])
+        for each in measured:
+            each.checked(model.domain)
+        rho: Any = about["rho"]
+        rho = Fraction(*map(int, rho.split("/"))) if isinstance(rho, str) else float(rho)
+        checks.number("rho", rho, "(0, inf)")
+        total = about["total"] if about["total"] is None else checks.whole("total", about["total"], "[0, inf)")
         schema = Schema.from_json(about["schema"]) if about.get("schema") else None
         passed = about.get("passed")
         if passed:
-            candidates = tuple((tuple(names), *numbers) for names, *numbers in passed["candidates"])
-            passed = PassedOver(**passed | {"candidates": candidates})
-        return Release(
-            model, tuple(measured), about["noise"], about["total"], rho, schema, about.get("settings", {}), passed
-        )
-    except (ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
+            candidates: Any = tuple((tuple(names), *map(float, rest)) for names, *rest in passed["candidates"])
+            numbers = {name: float(passed[name]) for name in ("scale", "top", "chosen", "sigma")}
+            passed = PassedOver(candidates, **numbers, cells=checks.whole("cells", passed["cells"], "[1, inf)"))
+        settings = dict(about.get("settings", {}))
+        return Release(model, tuple(measured), about["noise"], total, rho, schema, settings, passed)
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:  # a file by someone else raises any of a dozen types
         raise ValueError(f"{path} must be a release that `save` wrote, got a file that is not one ({error})") from None

@@ -2,8 +2,10 @@
 
 import dataclasses
 import datetime
+import json
 import math
 import os
+import pickle
 import re
 import signal
 import subprocess
@@ -443,6 +445,49 @@ def test_a_release_is_read_as_it_was_written(tmp_path, neighbours, seed):
     np.savez(tmp_path / "bad.npz", other=1)
     with pytest.raises(ValueError, match="bad.npz must be a release that `save` wrote"):
         release.load(tmp_path / "bad.npz")
+
+
+class Harm:
+    def __reduce__(self):
+        return pytest.fail, ("the file ran code",)
+
+
+HOSTILE = {
+    "depth": lambda about, parts: "[" * 100_000,
+    "rho 1/0": lambda about, parts: json.dumps(about | {"rho": "1/0"}),
+    "rho 0": lambda about, parts: json.dumps(about | {"rho": "0"}),
+    "rho of many digits": lambda about, parts: json.dumps(about | {"rho": "1e10000000"}),
+    "rho of many words": lambda about, parts: json.dumps(about | {"rho": 10**400}),
+    "total": lambda about, parts: json.dumps(about | {"total": -5}),
+    "sigma": lambda about, parts: json.dumps(about | {"measured": [(names, "x") for names, _ in about["measured"]]}),
+    "scale": lambda about, parts: json.dumps(about | {"passed": about["passed"] | {"scale": "x"}}),
+    "settings": lambda about, parts: json.dumps(about | {"settings": 5}),
+    "noise": lambda about, parts: parts.update(counts_0=np.full(np.shape(parts["counts_0"]), np.nan)),
+    "pickle": lambda about, parts: parts.update(counts_0=np.array([Harm()], object)),
+}
+
+
+@pytest.mark.parametrize("kind", [*HOSTILE, "bare pickle", "encrypted"])
+def test_a_hostile_file_is_refused_in_one_sentence(tmp_path, kind):
+    domain = Domain.from_labels({"a": ["p", "q"], "b": ["r", "s"]})
+    release.save(release.run(Table([[0, 0], [1, 1]] * 50, domain), 1.0, 1e-9), tmp_path / "bad.npz")
+    with np.load(tmp_path / "bad.npz") as held:
+        parts = dict(held)
+    if kind in HOSTILE:
+        parts["about"] = np.array(HOSTILE[kind](json.loads(str(parts["about"])), parts) or parts["about"])
+        np.savez(tmp_path / "bad.npz", **parts)
+    elif kind == "encrypted":
+        content = bytearray((tmp_path / "bad.npz").read_bytes())
+        for place in (each.start() for each in re.finditer(b"PK\x01\x02", content)):
+            content[place + 8] |= 1
+        (tmp_path / "bad.npz").write_bytes(content)
+    else:
+        (tmp_path / "bad.npz").write_bytes(pickle.dumps(Harm()))
+    with pytest.raises(
+        ValueError, match="bad.npz must be a release that `save` wrote, got a file that is not one"
+    ) as told:
+        release.load(tmp_path / "bad.npz")
+    assert "unsafe" not in str(told.value)
 
 
 def test_intervals_have_a_row_for_each_count():
