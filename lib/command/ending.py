@@ -44,6 +44,13 @@ def interrupted(output: Path, account: str | None = None, before: Fraction = Fra
     return f"interrupted; nothing was released{charged}"
 
 
+def lost(error: OSError, account: str) -> OSError:
+    """Return `error`, which ended a release after its noise was drawn, with what the release cost."""
+    from .answers import one_line
+
+    return OSError(f"{one_line(error)}; the cost of the release is spent in {account}")
+
+
 def check_memory(size: int = NEEDED) -> None:
     """Raise ``MemoryError`` if a limit, such as that of `ulimit -v`, leaves less than `size` bytes of addresses.
 

@@ -14,7 +14,7 @@ from ..numerics.extras import extra
 from ..release import files
 from .answers import answer, as_json
 from .costs import WHICH, Whole, option
-from .ending import check_memory, interrupted, spent
+from .ending import check_memory, interrupted, lost, spent
 
 
 @click.command(
@@ -104,11 +104,14 @@ def _release(
     made = Synthesizer(public, epsilon, delta, workload=workload, neighbours=neighbours, records=records, within=within)
     if said := schemas.wide(public):
         click.echo(said, err=True)
-    with files.new_folder(output) as folder, warnings.catch_warnings():
-        warnings.simplefilter("ignore", schemas.WideBins)
-        made.fit(data, table, account=account, earlier=earlier and Synthesizer.load(earlier))
-        made.write(folder, spreadsheet=spreadsheet)
-        shutil.copyfile(schema, folder / "schema.yml")
+    try:
+        with files.new_folder(output) as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore", schemas.WideBins)
+            made.fit(data, table, account=account, earlier=None if earlier is None else Synthesizer.load(earlier))
+            made.write(folder, spreadsheet=spreadsheet)
+            shutil.copyfile(schema, folder / "schema.yml")
+    except OSError as error:  # for example, the disk is full, or another run has made the folder
+        raise lost(error, account) if account and hasattr(made, "result_") else error from None
     return len(made.result_.synthetic), release.doubts(release.treated(made.release_, public)), made.epsilon_
 
 

@@ -45,7 +45,7 @@ class Failed(Exception):
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
     """Write all results to the folder `output`; `options` are values for those parameters of the notebook."""
-    from lib.command.ending import check_memory
+    from lib.command.ending import check_memory, lost
 
     check_memory()
     from lib.release import files, schema, sources
@@ -56,20 +56,24 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
     sources.check(data, public := schema.read(schema_file), options.get("table", ""))
     if len(public.attributes) == 1:
         options = {"workload": "1"} | options  # and not pairs
-    with files.new_folder(output) as made:
-        given = {
-            "data": data,
-            "schema": str(Path(schema_file).resolve()),
-            "output": str(made.resolve()),
-            "for_release": True,
-        }
-        given |= {"account": str(Path(options["account"]).resolve())} if "account" in options else {}
-        if said := schema.wide(public):
-            print(said, file=sys.stderr)
-        content, used = executed(options | given)
-        (made / "report.html").write_text(page(content), encoding="utf-8")
-        shutil.copyfile(schema_file, made / "schema.yml")
-        doubts = releases.doubts(releases.treated(releases.load(made / "model.npz"), public))
+    used = {}
+    try:
+        with files.new_folder(output) as made:
+            given = {
+                "data": data,
+                "schema": str(Path(schema_file).resolve()),
+                "output": str(made.resolve()),
+                "for_release": True,
+            }
+            given |= {"account": str(Path(options["account"]).resolve())} if "account" in options else {}
+            if said := schema.wide(public):
+                print(said, file=sys.stderr)
+            content, used = executed(options | given)
+            (made / "report.html").write_text(page(content), encoding="utf-8")
+            shutil.copyfile(schema_file, made / "schema.yml")
+            doubts = releases.doubts(releases.treated(releases.load(made / "model.npz"), public))
+    except OSError as error:  # for example, the disk is full, or another run has made the folder
+        raise lost(error, options["account"]) if used and "account" in options else error from None
     attributes = "1 attribute" if len(public.attributes) == 1 else f"{len(public.attributes)} attributes"
     print(f"{output} contains {', '.join(sorted(each.name for each in output.iterdir()))}; {attributes}, "
           f"epsilon {used['epsilon']:g}, delta {used['delta']:g}, {used['neighbours']} neighbours", doubts, sep="\n" if doubts else "")  # fmt: skip

@@ -321,6 +321,27 @@ def test_an_interrupted_release_says_what_is_spent(run, folder, monkeypatch, ste
     assert not (folder / "released").exists() and said(run, "account kept")["epsilon"]["spent"] == 0.4
 
 
+@pytest.mark.parametrize("step", ["sources.count", "synthesizer.write"])
+def test_an_error_says_what_is_spent(run, folder, monkeypatch, step):
+    """Another run has made the folder, or the records cannot be counted, which costs nothing."""
+    assert run("account kept --new 1 --delta 1e-7")[0] == 0
+
+    def meanwhile(*_, **__):
+        (folder / "released").mkdir()
+        (folder / "released/other").touch()
+        if step == "sources.count":
+            raise OSError("cannot be counted")
+
+    told = step == "synthesizer.write"
+    monkeypatch.setattr(f"lib.release.{step}", meanwhile)
+    status, out, err = run("synthesize members.csv schema.yml --workload 1 --account kept --epsilon 0.4 --delta 1e-7")
+    assert (status, out, err.count("\n")) == (2, "", 1)
+    spent = "released: cannot be created, so nothing was released (Directory not empty); the cost of the release is spent in kept\n"
+    assert err == (spent if told else "cannot be counted\n")
+    assert said(run, "account kept")["epsilon"]["spent"] == (0.4 if told else 0)
+    assert [path.name for path in (folder / "released").iterdir()] == ["other"] and not list(folder.glob(".released-*"))
+
+
 def test_bins_that_are_too_wide_are_told_before_a_record_is_counted(run, folder, monkeypatch):
     (folder / "wide.yml").write_text("attributes: {age: {range: [0, 99], bins: 2}}")
     monkeypatch.setattr("lib.release.counter.Counter.add", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
@@ -623,6 +644,7 @@ BAD = {
     "synthesize members.csv schema.yml --workload 1 --account none": "none does not exist; dp-compendium account --new makes an account",
     "synthesize members.csv schema.yml --workload 1 --account members.csv": "members.csv cannot be read or written as an account (file is not a database)",
     "synthesize members.csv schema.yml --workload 1 --earlier members.csv": "members.csv must be a release that `save` wrote",
+    "synthesize members.csv schema.yml --workload 1 --earlier ''": ".: Is a directory",
     "account none": "none does not exist; ",
     "account none --raise 2": "none does not exist; ",
     "account members.csv": "members.csv cannot be read or written as an account (file is not a database)",
