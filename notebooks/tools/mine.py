@@ -13,6 +13,7 @@ interrupted.
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import signal
 import sys
@@ -107,10 +108,13 @@ def page(content) -> str:
             cell.source = cell.source.replace("### ", "## ", 1)  # in the book they are part of a chapter
     from nbconvert import HTMLExporter
 
+    from lib.release.escapes import printable
+
     exporter = HTMLExporter(
         template_name="basic", exclude_input=True, exclude_input_prompt=True, exclude_output_prompt=True
     )
     body, _ = exporter.from_notebook_node(content)
+    body = re.sub(r"[^\n\t]+", lambda line: printable(line[0]), body)  # names in tables that pandas wrote
     return HEAD + body + "\n</body></html>\n"
 
 

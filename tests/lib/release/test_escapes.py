@@ -60,6 +60,15 @@ def test_every_sentence_of_the_report_shows_a_name_as_it_is():
         assert escapes.printable(name) in text and all(letter.isprintable() for letter in sentence), (name, text)
 
 
+def test_no_letter_of_the_report_controls_anything():
+    """The tables of pandas escape names for HTML only."""
+    table = {"text/html": pd.DataFrame({"missing": 1.0}, NAMES).to_html()}
+    output = nbformat.v4.new_output("execute_result", table, execution_count=1)
+    cell = nbformat.v4.new_code_cell("", outputs=[output], metadata={"tags": ["report"]})
+    body = mine.page(nbformat.v4.new_notebook(cells=[cell]))
+    assert r"\x1b[31mred" in body and r"\u202egnp.exe" in body and all(line.isprintable() for line in body.splitlines())
+
+
 def test_a_name_of_words_has_no_marks():
     for name in ("dep_delay", "hours-per-week", "year of birth", "x_1_y_2", "a × b", "dep_delay × arr_delay"):
         assert escapes.in_markdown(name) == name
