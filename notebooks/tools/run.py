@@ -404,10 +404,10 @@ def _pair(text: str) -> list[str]:
     return text.split("\0", 1)
 
 
-def _other_file(place: Path, notebook: Path) -> None:
-    """Raise ``ValueError`` if a run that writes `place` would overwrite its notebook, or a notebook of the repository."""
-    if place.exists() and (place.samefile(notebook) or place.resolve().is_relative_to(ROOT / "notebooks")):
-        raise ValueError(f"{shown(place)} is a notebook that the run would overwrite; name another file")
+def _other_file(place: Path, *read: Path) -> None:
+    """Raise ``ValueError`` if a run that writes `place` would overwrite a file that it reads, or a notebook of the repository."""
+    if place.exists() and (any(map(place.samefile, read)) or place.resolve().is_relative_to(ROOT / "notebooks")):
+        raise ValueError(f"{shown(place)} is a notebook or an input that the run would overwrite; name another file")
 
 
 def main() -> int:
@@ -437,7 +437,7 @@ def main() -> int:
             return 0
         content, used = prepare(notebook, requested(arguments))
         for place in (output, failed):
-            _other_file(place, notebook)
+            _other_file(place, *filter(None, (notebook, arguments.file)))
         for place in filter(None, (output, arguments.failed)):
             files.check_writable(place, notebook.stat().st_size)  # about what its last run took
         if record:

@@ -209,19 +209,23 @@ def test_a_value_may_begin_with_a_dash(run, notebook, monkeypatch, capsys, name,
 
 
 @pytest.mark.parametrize("option", ["-o", "--failed"])
-@pytest.mark.parametrize("place", ["small.ipynb", "folder/../small.ipynb", "link.ipynb", "hard.ipynb", "chapter"])
+@pytest.mark.parametrize(
+    "place", ["small.ipynb", "folder/../small.ipynb", "link.ipynb", "hard.ipynb", "chapter", "given.yml"]
+)
 def test_a_run_overwrites_no_notebook(run, notebook, tmp_path, monkeypatch, capsys, option, place):
     path = notebook()
     (tmp_path / "folder").mkdir()
     (tmp_path / "link.ipynb").symlink_to(path)
     (tmp_path / "hard.ipynb").hardlink_to(path)
+    (tmp_path / "given.yml").write_text("{}")
     before, output = path.read_bytes(), NOTEBOOKS[0] if place == "chapter" else tmp_path / place
     others = ["-o", str(tmp_path / "out.ipynb")] if option == "--failed" else []
-    monkeypatch.setattr(sys, "argv", ["run.py", str(path), *others, option, str(output)])
-    monkeypatch.setattr(run, "execute", lambda *_: pytest.fail("it was run"))
-    assert (
-        run.main() == 2 and "is a notebook that the run would overwrite; name another file" in capsys.readouterr().err
+    monkeypatch.setattr(
+        sys, "argv", ["run.py", str(path), "-f", str(tmp_path / "given.yml"), *others, option, str(output)]
     )
+    monkeypatch.setattr(run, "execute", lambda *_: pytest.fail("it was run"))
+    told = "is a notebook or an input that the run would overwrite; name another file"
+    assert run.main() == 2 and told in capsys.readouterr().err
     assert path.read_bytes() == before
 
 
