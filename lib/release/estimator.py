@@ -239,7 +239,7 @@ class Synthesizer:
 
     def _rng(self) -> np.random.Generator:
         """Return a generator for uses of released numbers only."""
-        return np.random.default_rng(self.seed)
+        return np.random.default_rng(None if self.seed is None else checks.whole("seed", self.seed, "[0, inf)"))
 
     def _fitted(self, method: str) -> Synthesizer:
         if not hasattr(self, "release_"):

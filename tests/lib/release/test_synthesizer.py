@@ -173,6 +173,9 @@ def test_the_file_of_a_release_is_one(tmp_path, fitted):
         Synthesizer.load(tmp_path / "bare.npz")
     with pytest.raises(OSError):
         Synthesizer.load(tmp_path / "none.npz")
+    release.save(fitted.release_, tmp_path / "odd.npz", fitted.schema_, fitted.release_.settings | {"seed": "x"})
+    with pytest.raises(ValueError, match="seed must be"):
+        Synthesizer.load(tmp_path / "odd.npz").sample(1)
 
 
 def everything(frame, folder):
