@@ -108,12 +108,12 @@ class Synthesizer:
             raise
         result = synthesizer.run(counted, self.epsilon, self.delta, size=self._size(public), neighbours=self.neighbours,
                                  records=self.records, seed=self.seed, earlier=before, targets=public.targets)  # fmt: skip
-        settle(accounts.fingerprint(result.measurements))
         if public.never:
             model = restrictions.without(result.model, public.impossible, result.measurements)
             result = replace(result, model=model, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()))
         self.schema_, self.result_, self._kind = public, result, kind
         self.release_ = synthesizer.Release.of(result, public, self._settings())
+        settle(accounts.fingerprint(result.measurements))  # if this fails, the release that was paid for is kept
         return self
 
     def _reserved(self, account, public, before) -> Callable[..., None]:

@@ -307,6 +307,17 @@ def test_a_fit_that_fails_after_counting_has_spent_its_cost(opened, monkeypatch,
     assert now.spent == (0 if state == "withdrawn" else cost(0.6, 1e-9))
 
 
+def test_a_release_that_cannot_be_settled_is_kept(opened, monkeypatch):
+    def full(*_, **__):
+        raise OSError("disk is full")
+
+    monkeypatch.setattr(Account, "settle", full)
+    made = Synthesizer(SMALL, epsilon=0.6)
+    with pytest.raises(OSError, match="disk is full"):
+        made.fit(trips(300), account=opened.path)
+    assert made.query("count").low > 0 and opened.balance().entries[0].state == "reserved"
+
+
 # ---- a release that is continued
 
 
