@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import shutil
+import sys
 import warnings
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import click
 
 from ..numerics.extras import extra
 from ..release import files
+from ..release.escapes import printable
 from .answers import answer, as_json
 from .costs import WHICH, Whole, option
 from .ending import check_memory, interrupted, lost, spent
@@ -164,7 +166,10 @@ def sample(model, n, where, output):
     table, printed = made.sample(n, where), io.BytesIO()
     if not output:
         write_csv(table, made.schema_, printed)
-        click.echo(printed.getvalue().decode(), nl=False)
+        text = printed.getvalue().decode()
+        if sys.stdout.isatty():
+            text = "\n".join(map(printable, text.split("\n")))
+        click.echo(text, nl=False, color=True)  # without this, click removes escape codes from a file
         return
     with files.whole(output) as draft:
         write_table(table, draft) if output.suffix == ".parquet" else write_csv(table, made.schema_, draft)

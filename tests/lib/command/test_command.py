@@ -321,6 +321,16 @@ def test_an_interrupted_release_says_what_is_spent(run, folder, monkeypatch, ste
     assert not (folder / "released").exists() and said(run, "account kept")["epsilon"]["spent"] == 0.4
 
 
+@pytest.mark.parametrize("terminal", [False, True])
+def test_names_reach_a_file_as_they_are_and_a_terminal_escaped(run, folder, monkeypatch, terminal):
+    (folder / "odd.yml").write_text('attributes: {"car\\e[31md": {values: [child, adult]}}')
+    (folder / "odd.csv").write_text("car\x1b[31md\n" + "child\nadult\n" * 200)
+    assert run("synthesize odd.csv odd.yml")[0] == 0
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
+    name = run("sample released/model.npz -n 3")[1].splitlines()[0]
+    assert name == (r'"car\x1b[31md"' if terminal else '"car\x1b[31md"')
+
+
 @pytest.mark.parametrize("step", ["sources.count", "synthesizer.write"])
 def test_an_error_says_what_is_spent(run, folder, monkeypatch, step):
     """Another run has made the folder, or the records cannot be counted, which costs nothing."""
