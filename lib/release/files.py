@@ -8,7 +8,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -46,8 +46,8 @@ def whole(path: str | Path) -> Iterator[Path]:
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Provide an empty folder for the block to fill; when the block ends, it becomes the folder `path` at once.
 
-    `path` may be absent or an empty folder, or a link to either. Then its target is written. If the block raises, what
-    was at `path` stays. (A killed block leaves a folder with the name .released-... beside `path`.)
+    `path` may be absent or an empty folder, or a link to either. Then its target is written. Missing folders above it are
+    made. If the block raises, what was there before stays, and nothing else. (A killed block leaves a folder with the name .released-... beside `path`.)
 
     Raises ``FileExistsError`` as `check_new` does, and ``OSError`` if the folder cannot be made. Before the block runs,
     an empty folder is put in place in the same way, to find out.
@@ -63,22 +63,28 @@ def new_folder(path: str | Path) -> Iterator[Path]:
     """
     check_new(path)
     target = Path(os.path.realpath(path))
-    there = target.exists()
-    with _said_of(path):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        scratch = tempfile.TemporaryDirectory(prefix=".released-", dir=target.parent)
-    with scratch:
-        made = Path(scratch.name, "made")
-        for last in (False, True):
-            made.mkdir()
-            if last:
-                yield made
-            with _said_of(path):
-                if target.exists():
-                    shutil.copymode(target, made)
-                made.replace(target)
-                if not (last or there):
-                    target.rmdir()
+    there, absent = target.exists(), [each for each in target.parents if not each.exists()]
+    try:
+        with _said_of(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            scratch = tempfile.TemporaryDirectory(prefix=".released-", dir=target.parent)
+        with scratch:
+            made = Path(scratch.name, "made")
+            for last in (False, True):
+                made.mkdir()
+                if last:
+                    yield made
+                with _said_of(path):
+                    if target.exists():
+                        shutil.copymode(target, made)
+                    made.replace(target)
+                    if not (last or there):
+                        target.rmdir()
+    except BaseException:
+        with suppress(OSError):  # they may hold files of another run by now
+            for each in absent:
+                each.rmdir()
+        raise
 
 
 @contextmanager

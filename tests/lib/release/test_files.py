@@ -153,10 +153,10 @@ def test_a_new_folder_appears_whole_where_it_is_to_be(tmp_path, kind):
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError(28, "No space left on device", "file")])
-@pytest.mark.parametrize("there", [True, False])
-def test_a_block_that_ends_early_leaves_no_folder(tmp_path, error, there):
+@pytest.mark.parametrize(("place", "there"), [("out", True), ("out", False), ("above/and/out", False)])
+def test_a_block_that_ends_early_leaves_no_folder(tmp_path, error, place, there):
     (tmp_path / "out").mkdir() if there else None
-    with pytest.raises(type(error)) as raised, files.new_folder(tmp_path / "out") as made:
+    with pytest.raises(type(error)) as raised, files.new_folder(tmp_path / place) as made:
         (made / "file").write_text("half")
         raise error
     assert raised.value is error
