@@ -74,7 +74,7 @@ class Synthesizer:
         data : a table of pandas, polars or Arrow, a file, a folder or an address, as for `sources.batches`
         table : the table of the database; empty for other sources
         account : the file of an `Account`. The cost is reserved before a record is counted, and stays reserved if the
-            program stops after counting
+            program stops after counting. If the file cannot be written then, ``OSError`` is raised, but the release is kept
         earlier : a fitted or loaded synthesizer for the same records and schema, to be continued. The model then follows the
             measurements of both, and `statement` gives the epsilon of both together
 
