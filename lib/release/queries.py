@@ -89,10 +89,8 @@ def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> A
     measured = min(part[-1] for part in parts)
     estimate, ends, noise = _joined(mark, *parts) if mark else parts[0][:-1]
     noise_low, noise_high = noise
-    low, high = (
-        min(ends[0], noise_low),
-        max(ends[1], noise_high),
-    )  # for quantiles, noise may permit more steps than whole bins
+    # For quantiles, noise may permit more steps than whole bins.
+    low, high = min(ends[0], noise_low), max(ends[1], noise_high)
     within = np.clip(estimate, noise_low, noise_high)
     return Answer(float(within), low, high, level, measured, noise_low, noise_high)
 
