@@ -11,7 +11,7 @@ epsilon (Durfee and Rogers 2019). How much privacy cost this property saves depe
 
 To find the smallest epsilon, let L be the total privacy loss of the steps still to run, and let V(x) be the maximum of
 their hockey-stick divergence E[(1 - e^(x - L))+] over all mechanisms. Then V_{before}(x), before a step, is the maximum
-of E[V_{after}(x - l)] over the mechanisms of this step, whose loss is l. For each t the worst mechanism has only two
+of E[V_{after}(x - l)] over the mechanisms of this step, whose loss is l. For each t, the worst mechanism has only two
 outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1 under the second neighbour. So all
 mass is at the ends of the range of r: at e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon) under the first
 neighbour, and at e^(t-epsilon). An adversary who sees all earlier outputs may choose a new t at each step (Dong,

@@ -5,7 +5,7 @@ For every order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
     epsilon = rho (1 + x) - log(1 + 1/x) - log(1 + x)/x + log(1/delta)/x
 
 (Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). A good x is found in floating point,
-which is safe because every x is valid. For this x the equation is solved for rho in fractions. Each logarithm is
+which is safe because every x is valid. For this x, the equation is solved for rho in fractions. Each logarithm is
 rounded so that rho shrinks. Python's decimal logarithm is correctly rounded, so the true value lies between the two
 decimals next to it.
 """

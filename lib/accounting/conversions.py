@@ -183,7 +183,7 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
     if conversion == "mironov2017":
         with np.errstate(over="ignore"):
             return plain((rho + 2 * np.sqrt(rho) * np.sqrt(log_inverse)) * (1 + 2.0**-50))
-    # The epsilon is stationary where rho x^2 + log(1 + x) = log(1/delta). At `high` one term alone reaches the
+    # The epsilon is stationary where rho x^2 + log(1 + x) = log(1/delta). At `high`, one term alone reaches the
     # right side; at `low` neither term exceeds half of it. The margins of 1 absorb rounding.
     log_ratio = np.log(log_inverse) - np.log(np.maximum(rho, TINY))
     high = np.minimum(log_ratio / 2, log_inverse) + 1

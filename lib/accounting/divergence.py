@@ -203,7 +203,7 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
 
     The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it
     is finite only where cov2 - cov1 is positive semidefinite and mean2 - mean1 lies in the range of this matrix. In the
-    normal form of `gaussian_pair` the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha
+    normal form of `gaussian_pair`, the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha
     t_i) + psi_alpha(t_i)] / 2. If rounding in the whitening leaves open whether a t_i is at the edge alpha t_i = -1,
     the result is ``inf``. At alpha = inf the edge is t_i = 0 (equal variances); there, each t_i or m_i that is 0 up to
     rounding counts as 0.

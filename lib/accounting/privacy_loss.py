@@ -71,7 +71,7 @@ class DiscreteLoss(PrivacyLossVariable):
         """Return the smallest epsilon at each `delta` in [0, 1), rounded up.
 
         The method inverts `delta`, which is linear in e^epsilon between losses. The result is 0 where (0, delta)-DP
-        already holds. For a delta below 1e-290 the result is the largest loss, or inf with `gaussian_rdp`.
+        already holds. For a delta below 1e-290, the result is the largest loss, or inf with `gaussian_rdp`.
         """
         delta = checks.real("delta", delta, "[0, 1)")
         return plain(np.reshape([self._epsilon(target) for target in delta.flat], delta.shape))

@@ -156,7 +156,7 @@ def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, n
     best Rényi order.
 
     An epsilon for n records also holds for more records, if the number of synthetic records stays the same. For
-    Theorems D and E this is proved only from n = 3 on or, for one attribute, from n = 1 / sqrt(1 - sigma) on. For
+    Theorems D and E, this is proved only from n = 3 on or, for one attribute, from n = 1 / sqrt(1 - sigma) on. For
     bounded neighbours, n must be at least 2.
     """
     ways = {

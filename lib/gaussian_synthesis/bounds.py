@@ -15,7 +15,7 @@ Sigma_1^-1 Sigma_2, half of psi_alpha(t_i). The function
 vanishes at t = 0 and grows on both sides of 0. In the paper's formulas these terms cancel; here no two terms of
 opposite sign are added.
 
-Coq checks the statements in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added`
+Coq checks the statements in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added`,
 the proof covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
 """
 

@@ -62,7 +62,7 @@ def synthesize(data: ArrayLike, size: int, *, sigma: float = 0.0, rng: np.random
 
     With a positive sigma, the release is (epsilon, delta)-differentially private for all unbounded neighbours with at
     least n records in [-1, 1]^d. By Theorem H, epsilon = `regularised_released_epsilon(n, delta, d, sigma, size=size)`.
-    With a sigma of 0 this is the mechanism M_G of miura2022, whose guarantee assumes that no eigenvalue of the
+    With a sigma of 0, this is the mechanism M_G of miura2022, whose guarantee assumes that no eigenvalue of the
     covariance is below a known number. In both cases, `size` and sigma must not depend on the data: a size of n reveals
     n.
 

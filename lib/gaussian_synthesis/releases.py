@@ -14,8 +14,9 @@ post-processing and for any number k of draws, as m >= 0 grows. Proof. By Blackw
 delta(eps) grows in both directions. The set S of k draws whose loss exceeds eps is a ball around the point with all
 coordinates -m/t, or its complement (a half-space if t = 0). As S is optimal, it can be held fixed: the derivative of
 delta(eps) in m is that of the second law's probability of S, times -e^eps or 1. A normal law's probability of a ball
-falls with the distance of its mean from the centre. For t > 0 the distance grows with m, and S is the ball if N(0, 1)
-comes first and otherwise its complement. For t < 0 the mean m lies between 0 and the centre -m/t, the distance shrinks,
+falls with the distance of its mean from the centre. For t > 0, the distance grows with m, and S is the ball if N(0, 1)
+comes first and otherwise its complement. For t < 0, the mean m lies between 0 and the centre -m/t, the distance
+shrinks,
 and the ball and its complement change places. So delta(eps) grows.
 
 Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1.
@@ -25,7 +26,7 @@ sends the first coordinate to variance 1 + t' and mean c times as large. This me
 (t'/w') / (t/w) >= w'/w: for H, (1 - w') w >= (1 - w) w'; for E, |R - 1| w >= |R - 1| w'. By the lemma, some channel
 lowers this mean to the mean for N'. In the other coordinates c^2 = w'/w sends variance 1 - w to 1 - w'.
 
-For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2 the
+For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2, the
 condition holds from n = 3, and for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel
 cannot prove the claim: where t < 0 < t', the loss is bounded for N but not for N'. A search found no n where the cost
 rises.

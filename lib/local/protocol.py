@@ -270,7 +270,7 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 class GRR(FrequencyOracle):
     """Generalized randomized response: a report is the user's value with probability p, or another value.
 
-    Here p = e^eps/(e^eps + k - 1), and each other value has probability q = 1/(e^eps + k - 1). With k = 2 the protocol
+    Here p = e^eps/(e^eps + k - 1), and each other value has probability q = 1/(e^eps + k - 1). With k = 2, the protocol
     is Warner's randomized response of 1965. A report supports the value that it contains.
     Coq checks the privacy of the protocol and the mean and variance of its estimates, except for rounding:
     `grr_private`, `grr_unbiased` and `grr_variance` in proofs/.

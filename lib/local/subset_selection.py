@@ -26,7 +26,7 @@ from .protocol import FrequencyOracle, bit_rows, column_sums
 class SubsetSelection(FrequencyOracle):
     """Subset selection: reports are boolean rows of shape (k,) with d ones; a set supports its members.
 
-    d : integer in [1, k-1]; default: the size with the smallest total variance. With d = 1 the protocol is GRR.
+    d : integer in [1, k-1]; default: the size with the smallest total variance. With d = 1, the protocol is GRR.
     """
 
     def __init__(self, k: int, epsilon: float, d: int | None = None) -> None:

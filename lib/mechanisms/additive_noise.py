@@ -207,7 +207,7 @@ class DiscreteLaplace(_WholeNoise):
     """Add exact discrete Laplace noise of `scale` in (0, inf) to integers of L1 `sensitivity`, an integer >= 1.
 
     The curves `delta`, `epsilon_at` and `rdp` are those of the worst neighbours, which differ by `sensitivity` in one
-    entry. At sensitivity 1 they are exactly the curves of randomized response. With the scale sensitivity / epsilon,
+    entry. At sensitivity 1, they are exactly the curves of randomized response. With the scale sensitivity / epsilon,
     the mechanism is epsilon-DP, and for no smaller epsilon.
     Coq checks the noise and this epsilon: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better`
     in proofs/.

@@ -1,7 +1,7 @@
 """The rounded Gaussian: a normal deviate times sigma, rounded to the nearest integer, with exact probabilities.
 
 For integers z, rounding z + sigma g gives z + round(sigma g). Integers with this noise are therefore post-processing of
-the Gaussian mechanism. With L2 sensitivity s they are (s/sigma)-GDP (Dong, Roth, Su 2022), whereas the discrete
+the Gaussian mechanism. With L2 sensitivity s, they are (s/sigma)-GDP (Dong, Roth, Su 2022), whereas the discrete
 Gaussian is only known to be s^2/(2 sigma^2)-zCDP.
 
 Sampler. A proposal is |g| = k + x, with k >= 0 drawn with probabilities proportional to e^(-k^2/2) and x uniform in [0,

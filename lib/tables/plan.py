@@ -174,7 +174,8 @@ def first_share(noise: float, d: int) -> Fraction:
         attributes, as a proportion of all records
     d : [1, inf)
 
-    The proportion is three times the square root of the noise. For d < 9 it is multiplied by 3 / sqrt(d), because fewer
+    The proportion is three times the square root of the noise. For d < 9, it is multiplied by 3 / sqrt(d), because
+    fewer
     attributes leave fewer pairs to measure. The result is limited to [0.1, 0.5]. These numbers were found by trial on
     the tables of `notebooks.studies.aim_peers.TUNED`.
     """

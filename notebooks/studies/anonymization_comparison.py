@@ -7,7 +7,7 @@ perturbed records share them. Finished cells may be kept on disk; an interrupted
     python -m notebooks.studies.anonymization_comparison --output book/results/hasegawa2015
 
 makes the committed results again: the paper's setting on the real data, in all readings of
-`notebooks.studies.anonymization_readings`. With ``--plan rivals`` it makes the second loss of the baselines, and the
+`notebooks.studies.anonymization_readings`. With ``--plan rivals``, it makes the second loss of the baselines, and the
 results of local differential privacy at the same epsilon (`notebooks.studies.local_marginals`); with ``--plan setups``
 the reconstruction in the remaining setups.
 """
