@@ -266,14 +266,14 @@ def faults(kept: list[dict]) -> str:
         by = Counter(noticed_by(row)[0] for row in own)
         counts = (
             say(
-                "{n} leaks in functions that release: {test} fail a test, {nothing} are not detected",
+                "{n} leaks in functions that release. A test fails: {test}; not detected: {nothing}",
                 n=len(own),
                 **{what: by[what] for what in ("test", "nothing")},
             )
             if document is None
             else say(
-                "{document}, {n} faults: {verdicts} change verdicts, {error} end a chapter in an error, {test} change no verdict and fail"
-                " a test, {nothing} are not detected",
+                "{document}, {n} faults. Verdicts change: {verdicts}; a chapter stops with an error: {error}; no verdict changes, but"
+                " a test fails: {test}; not detected: {nothing}",
                 document=retold.cited(document),
                 n=len(own),
                 **{what: by[what] for what in ("verdicts", "error", "test", "nothing")},

@@ -1,8 +1,9 @@
 """The numbers in prose: roles that quote or compute them, so that no page contains numbers typed by hand.
 
 {tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims, 32 are reproduced and 10 differ
-{count}`miura2022.table1.* differs`   the number of claims of such names: all, or those with this verdict or value
-(within the noise) {printed}`miura2022.headline.rdp`     the document's printed value
+{count}`miura2022.table1.* differs`   the number of claims with such names: all, or those with this verdict or value
+                                      (within the noise)
+{printed}`miura2022.headline.rdp`     the document's printed value
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this format
 {kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   from a file in book/results, the mean of a column over these rows
 {kept}`miura2025/ablation: CPU time`   from such a file, a value of its first lines

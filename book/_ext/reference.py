@@ -103,8 +103,8 @@ class Library(SphinxDirective):
 
 
 def uses(root: Path) -> dict[tuple[str, str], list[str]]:
-    """Return the pages, as `notebooks/kiri2019/01_laplace`, that name each public function or class of lib, by its
-    (module, name)."""
+    """Return the pages, as `notebooks/kiri2019/01_laplace`, that name each public function or class of lib. The keys
+    are pairs (module, name)."""
     found: dict[tuple[str, str], list[str]] = {}
     for path in sorted(root.glob("notebooks/*/*.ipynb")):
         if "assignments" in path.parts:
@@ -170,8 +170,8 @@ def rooms() -> dict:
 
 @cache
 def public() -> dict[tuple[str, str], str]:
-    """Return the name of each public function and class of lib, with its subpackage, by the (module, name) that defines
-    it."""
+    """Return the name of each public function and class of lib, with its subpackage. The keys are the pairs (module,
+    name) that define them."""
     found = {}
     for room, modules in rooms().items():
         face = importlib.import_module(f"lib.{room}")
@@ -257,7 +257,8 @@ def _within_reach(path: str, name: str, near: str) -> bool:
 
 @cache
 def _cited() -> dict[tuple[str, str], str]:
-    """Return the key of each entry of the references, by the surname of the first author and the year."""
+    """Return the BibTeX key of each reference. The keys of the mapping are pairs (surname of the first author,
+    year)."""
     found = {}
     for text in re.split(r"(?m)^(?=@)", (ROOT / "book/references.bib").read_text(encoding="utf-8"))[1:]:
         key = re.match(r"@\w+\{([^,\s]+)", text)[1]
@@ -285,7 +286,7 @@ def linked(text: str) -> str:
 
 
 def mend(app, what, name, thing, options, lines):
-    """Convert a docstring to reStructuredText, and add its uses (an autodoc event)."""
+    """Convert a docstring to reStructuredText, and add the pages that use the function or class (an autodoc event)."""
     shown = list(lines)
     arguments = _arguments(thing)
     lines[:] = [IMPORT.sub(r"\1dp_compendium", line) for line in docstrings.rst(shown, arguments, linked)]

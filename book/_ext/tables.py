@@ -52,7 +52,8 @@ def documents(known: dict) -> str:
 
 
 def entries(bibliography: str) -> dict[str, str]:
-    """Return each entry of a BibTeX file by its key; an entry begins with a line that starts with an @."""
+    """Return the entries of a BibTeX file, with their keys as the keys of the mapping; an entry begins with a line that
+    starts with an @."""
     found = re.split(r"(?m)^(?=@)", bibliography)
     return {re.match(r"@\w+\{([^,\s]+)", entry)[1]: entry.strip() for entry in found if entry.strip()}
 

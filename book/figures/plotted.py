@@ -216,7 +216,7 @@ def _vertices(axes, artist, path) -> np.ndarray:
 
 
 def _of_paths(axes, made) -> Iterator[dict]:
-    """Yield vertical and horizontal segments as intervals, and each other piece by its corners."""
+    """Yield vertical and horizontal segments as intervals, and the corners of each other piece."""
     for number, path in enumerate(made.get_paths(), 1):
         corners = _vertices(axes, made, path)
         (x, y), (u, v) = (corners[0], corners[-1]) if len(corners) else (np.full(2, np.nan),) * 2
@@ -288,7 +288,7 @@ def _of_steps(axes, made) -> Iterator[dict]:
 
 
 def _of_patch(axes, made) -> list[dict]:
-    """Return a strip across the panel by its edges, other shapes by their corners."""
+    """Return the edges of a strip across the panel, or the corners of any other shape."""
     by_x, by_y = _in_data(axes, made)
     corners = _vertices(axes, made, made.get_path()) if by_x or by_y else np.empty((0, 2))
     if by_x and by_y:

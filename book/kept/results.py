@@ -180,7 +180,7 @@ def made_by(path) -> str:
 
 
 def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
-    """Return the versions of `libraries`, by the names that they are imported under."""
+    """Return the versions of `libraries`. The keys are the names under which they are imported."""
     return {name: import_module(name).__version__ for name in libraries}
 
 

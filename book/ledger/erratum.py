@@ -32,7 +32,7 @@ class Entry:
 
 @cache
 def entries(path: Path = PAGE) -> dict[str, list[Entry]]:
-    """Return the entries of each document in their order, by the document's key."""
+    """Return the entries of each document, in the order of the page. The keys are those of the documents."""
     parts = re.split(r"(?m)^\(errata-(\w+)\)=$", path.read_text(encoding="utf-8"))
     return {key: _entries(text) for key, text in zip(parts[1::2], parts[2::2])}
 

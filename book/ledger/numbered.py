@@ -26,7 +26,7 @@ DISPLAYED = r"\\(?:quad|tag) ?[({]+(\d+)[)}]"
 
 
 def numbers(text: str) -> dict[str, list[str]]:
-    """Return the numbers of each kind that `text` contains, in their order."""
+    """Return the different numbers of each kind that `text` contains, sorted by `order`."""
     found = {kind: set(re.findall(rf"(?:{words}) ?({NUMBER})", text)) for kind, words in KINDS.items()}
     found["Equation"] = set(re.findall(DISPLAYED, text))
     return {kind: sorted(each, key=order) for kind, each in found.items() if each}

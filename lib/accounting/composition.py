@@ -50,7 +50,7 @@ def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = 
     epsilons, deltas : as for `basic`, each for unbounded neighbours
     neighbours : "unbounded" or "bounded"
 
-    Under unbounded neighbours the result is the largest cost, because an added or removed record is in one part only
+    Under unbounded neighbours, the result is the largest cost, because an added or removed record is in one part only
     (McSherry 2009, Theorem 4). Under bounded neighbours the result has twice the largest epsilon and the larger delta
     of two cases. A replaced record that stays in its part counts as two changes there, which cost a delta of
     (1 + e^epsilon) delta. A record that moves changes two parts, whose deltas add up.

@@ -168,7 +168,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
     shapes = (reports.shape[:1], supports.shape[:1])
     if reports.dtype.kind not in "biuf" or shapes[0] != shapes[1] or supports.ndim != 2:
         got = f"{reports.dtype} of shape {reports.shape} and {supports.shape}"
-        raise ValueError(f"reports must be numbers, and supports a table with a row for each report, got {got}")
+        raise ValueError(f"reports must be numbers, and supports must be a table with a row for each report, got {got}")
     if reports.dtype.kind == "f":
         checks.real("reports", reports, "(-inf, inf)")
     learn_from = checks.whole("learn_from", learn_from, f"[1, {len(reports)}]")

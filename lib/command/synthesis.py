@@ -60,7 +60,8 @@ from .ending import check_memory, interrupted, lost, spent
 @click.option(
     "--spreadsheet",
     is_flag=True,
-    help="Write ' before names and labels in CSV files that a spreadsheet would run as a formula, such as =1+2.",
+    help="In CSV files, write an apostrophe (') before names and labels that a spreadsheet would run as a formula, "
+    "such as =1+2.",
 )
 @click.option("--account", help="The account of all releases of these records (dp-compendium account).")
 @click.option("--earlier", help="The model.npz of an earlier release of these records, to be continued.")

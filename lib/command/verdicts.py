@@ -24,7 +24,7 @@ LEDGER = Path(__file__).with_name("ledger.csv")
 )
 @click.option("--document", help="Show only claims of this document, such as kiri2019.")
 @click.option("--verdict", help="Show only claims with this verdict, such as differs.")
-@click.option("--text", help="Show only claims that contain each of these words, in the claim or its note.")
+@click.option("--text", help="Show only claims whose entry, note included, contains each of these words.")
 @as_json
 def ledger(document, verdict, text, as_json):
     """Show the claims of the five documents and their verdicts.

@@ -111,8 +111,8 @@ def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.floa
     The data set lies in D_sigma with and without the record.
 
     Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records. On one more
-    record of either kind the value may lie between -1 and 1, and all other values are -1. So the smallest eigenvalue is
-    that along (1, ..., 1), where the new record lies. The other eigenvalues are (n + 1)/n times as large; adding the
+    record of either kind, the value may lie between -1 and 1, and all other values are -1. So the smallest eigenvalue
+    is that along (1, ..., 1), where the new record lies. The other eigenvalues are (n + 1)/n times as large; adding the
     record lowers them to sigma.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)

@@ -16,8 +16,7 @@ coordinates -m/t, or its complement (a half-space if t = 0). As S is optimal, it
 delta(eps) in m is that of the second law's probability of S, times -e^eps or 1. A normal law's probability of a ball
 falls with the distance of its mean from the centre. For t > 0, the distance grows with m, and S is the ball if N(0, 1)
 comes first and otherwise its complement. For t < 0, the mean m lies between 0 and the centre -m/t, the distance
-shrinks,
-and the ball and its complement change places. So delta(eps) grows.
+shrinks, and the ball and its complement change places. So delta(eps) grows.
 
 Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1.
 Proof. Let w' and t' belong to N' > N, so that w' < w. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1)

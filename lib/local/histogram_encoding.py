@@ -28,8 +28,9 @@ class SHE(FrequencyOracle):
 
     epsilon : [1e-150, inf)
 
-    The protocol is not pure: a report lends each value a real number with mean p = 1 or q = 0 and variance 8/eps^2, so
-    the variance of the estimate is 8/(n eps^2) at every frequency. `probability` gives the density of a report.
+    The protocol is not pure: the support that a report lends a value is a real number, with mean p = 1 for the user's
+    value and q = 0 for any other, and variance 8/eps^2. So the variance of the estimate is 8/(n eps^2) at every
+    frequency. `probability` gives the density of a report.
 
     The guarantee holds for real numbers. In floating point the last digits of a report can rule out values as the
     user's, unless reports are rounded before they are sent, for example to multiples of 2^-20.

@@ -166,7 +166,7 @@ class Exponential(PositiveFields):
 class PermuteAndFlip(PositiveFields, PureDP):
     """Go through the candidates in random order and choose the first candidate i whose coin succeeds.
 
-    This coin has the probability e^(-epsilon (best - scores[i]) / (2 sensitivity)), where `best` is the largest score.
+    This coin has probability e^(-epsilon (best - scores[i]) / (2 sensitivity)), where `best` is the largest score.
     Sampling is exact, without rounding.
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)

@@ -48,7 +48,8 @@ def _folder() -> Path | None:
 
 
 def _state() -> str:
-    """Return a name for the current state of this subpackage's modules, from the age and the size of each module."""
+    """Return a name for the current state of this subpackage's modules, from the name, the modification time and the
+    size of each module."""
     seen = [(path.name, path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(HERE.glob("*.py"))]
     return hashlib.sha256(repr(seen).encode()).hexdigest()[:16]
 

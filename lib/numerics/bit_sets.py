@@ -23,5 +23,5 @@ def members(variables: int) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=65536)
 def cells(variables: int, sizes: tuple[int, ...]) -> int:
-    """Return the number of cells of a table over a set of variables of `sizes`."""
+    """Return the number of cells of a table over the set `variables`, where variable v has `sizes[v]` values."""
     return math.prod(sizes[v] for v in members(variables))

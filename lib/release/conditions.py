@@ -111,7 +111,8 @@ class Condition:
     def decided(self, attributes: Sequence[Attribute], what: str) -> NDArray[np.bool_]:
         """Return for which cells of the domain of `attributes` the condition holds; see `cells`.
 
-        Raises ``ValueError``, which begins with `what`, if the bins do not tell.
+        Raises ``ValueError``, with a message that begins with `what`, if a value or bin leaves open whether the
+        condition holds.
         """
         surely, possibly = self.cells(attributes)
         if (surely != possibly).any():
@@ -142,7 +143,7 @@ def _ends(side, other, view) -> tuple[Any, Any]:
 
 
 def parse(text: str, attributes: Iterable[Attribute], what: str = "where") -> Condition:
-    """Return the `Condition` in `text` on `attributes`. Raises ``ValueError``, which begins with `what`.
+    """Return the `Condition` in `text` on `attributes`. Raises ``ValueError``, with a message that begins with `what`.
 
     >>> from lib.release import conditions, schema
     >>> public = schema.parse("attributes: {sex: {values: [f, m]}, age: {range: [0, 99], bins: [0, 18]}}")

@@ -30,7 +30,7 @@ _MEASURED, _INFERRED = ("#cfe3f1", "measured together"), ("#fbe0cd", "inferred b
 def head(schema: Schema, release: Release, guarantee: str, day: datetime.date | None = None) -> str:
     """Return a table with the release's name, content and guarantee and, for a release, the date and the program's version.
 
-    guarantee : in a few words; day : the date of the release, or None if it is not to be released
+    guarantee : in a few words; day : the date of the release, or None if the table is not to be released
 
     >>> from lib.release import report, schema
     >>> from lib.release.synthesizer import Release, run

@@ -188,7 +188,7 @@ def _float(text: str) -> float:
 def known_texts(attribute: Attribute, blanks: frozenset[str], number: bool) -> tuple[dict, Callable]:
     """Return the code of each string and key, and the function from a string to its key, which equal values share.
 
-    number : whether the strings are those of a column of numbers, where 2.50 is 2.5. In a column of strings it may be a code
+    number : whether the strings are those of a column of numbers, where 2.50 is 2.5. In a column of strings, it may be a code
     """
     key, labels = (as_number if number else as_text), attribute.labels
     known: dict = dict.fromkeys(map(key, blanks), attribute.missing)

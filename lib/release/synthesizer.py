@@ -421,7 +421,7 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
 def write_csv(table: pa.Table, schema: Schema, file: Any, spreadsheet: bool = False) -> None:
     """Write `decoded` records to a path or a binary file, with dates in the form of the schema, which can read them again.
 
-    Quotes are written where needed. In a single column a missing value is "", because blank lines are not records.
+    Quotes are written where needed. In a single column, a missing value is "", because blank lines are not records.
     `spreadsheet` is as for `write`.
     """
     for place, each in enumerate(schema.attributes):

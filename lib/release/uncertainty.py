@@ -425,7 +425,7 @@ def _discrete_reach(sigma, cells, alpha) -> float:
     """Return `_Law.reach` by the normal law, with a bound for the deviation from it.
 
     Write a vector of m integers with sum s as s/m in each cell plus the rest. The rest is in a translate of the lattice
-    of integer vectors with sum 0, which has dimension m - 1 and determinant root m. Over such a translate the sum of
+    of integer vectors with sum 0, which has dimension m - 1 and determinant root m. Over such a translate, the sum of
     e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (as in `log_moment`). With
     spread^2 = m sigma^2, and f(0) >= sigma root(2 pi) for the f of `log_moment`,
 
@@ -433,7 +433,7 @@ def _discrete_reach(sigma, cells, alpha) -> float:
         1 + e = sum of e^(-2 pi^2 sigma^2 |w|^2) over the w of the dual lattice.
 
     Each w is z - mean(z) for a z of integers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
-    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. For x >= spread the normal density is convex, so its
+    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. For x >= spread, the normal density is convex, so its
     value at s is at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
     P(|sum| > h) <= 2 (1 + e) P(normal > h + 1/2).
     """

@@ -175,9 +175,8 @@ def first_share(noise: float, d: int) -> Fraction:
     d : [1, inf)
 
     The proportion is three times the square root of the noise. For d < 9, it is multiplied by 3 / sqrt(d), because
-    fewer
-    attributes leave fewer pairs to measure. The result is limited to [0.1, 0.5]. These numbers were found by trial on
-    the tables of `notebooks.studies.aim_peers.TUNED`.
+    fewer attributes leave fewer pairs to measure. The result is limited to [0.1, 0.5]. These numbers were found by
+    trial on the tables of `notebooks.studies.aim_peers.TUNED`.
     """
     noise, d = checks.number("noise", noise, "(0, inf)"), checks.whole("d", d, "[1, inf)")
     share = _PER_ROOT * math.sqrt(noise * _FEW / min(d, _FEW))

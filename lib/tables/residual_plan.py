@@ -7,7 +7,7 @@ outside e). Each attribute alone counts as a set as well, with `SINGLES` d times
 where d is the number of attributes. The sum over all sets is t times the stake s_e. Single attributes together have at
 most half of all budget, or more if the expected error of the requested sets rises by at most `LOSS` (`shared`).
 
-Let the residual of e have the variance tau_e^2 per degree of freedom, its signal, around the value that is expected
+Let the residual of e have variance tau_e^2 per degree of freedom, its signal, around the value that is expected
 without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
 expectation in the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimizes the sum of
 s_e / (1/tau_e^2 + g_e) at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before the stage. By the

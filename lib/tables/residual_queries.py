@@ -284,7 +284,7 @@ def exact_answer(
     draws : a `RoundedDraws`, which adds rounded Gaussian noise to the `integer_form`
 
     The second value is sigma, a Fraction of at least 1/sqrt(precision) and slightly above, before rounding to integers.
-    The noise of the `integer_form` has the standard deviation n_e sigma, with n_e the number of cells. Only the noisy
+    The noise of the `integer_form` has standard deviation n_e sigma, with n_e the number of cells. Only the noisy
     integers are divided.
     """
     whole = integer_form(counts)

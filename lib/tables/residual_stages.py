@@ -21,7 +21,7 @@ Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed bef
 what a stage asks for depends on earlier answers. Together they are mu-GDP with mu^2 the sum of the squares (Dong, Roth,
 Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that is (epsilon, delta)-DP (Balle and Wang
 2018). Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this mu in
-all stages but that of the norms, whose mu is a bound. For bounded neighbours the mu of each stage is the bound in
+all stages but that of the norms, whose mu is a bound. For bounded neighbours, the mu of each stage is the bound in
 `residual_queries`.
 
 Without a generator the run is exact. Its noise is the rounded Gaussian on integer multiples of the residuals and of their norms, and the mu for
@@ -160,7 +160,11 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         total = checks.whole("total", total, "[1, inf)")
     if neighbours == "bounded":
         if not len(table) or total not in (None, len(table)):
-            raise ValueError(f"total must be the number of records under bounded neighbours, {len(table)}, got {total}")
+            raise ValueError(
+                f"total must be {len(table)}, the number of records, if neighbours are bounded, got {total}"
+                if len(table)
+                else "table must contain at least one record if neighbours are bounded, got 0 records"
+            )
         total = len(table)
     max_cells = checks.whole("max_cells", max_cells, f"[{sum(table.domain.sizes)}, inf)")
     if records is not None:

@@ -64,8 +64,8 @@ def source(name: str) -> Path:
 
 
 def constants(name: str, variant: str = DEFAULT) -> dict:
-    """Return the parameters of assignment `name`: as written for the `variant` "default", else drawn from both
-    names."""
+    """Return the parameters of assignment `name`: as written for the `variant` "default", and otherwise pseudorandom
+    values that `name` and `variant` determine."""
     if not re.fullmatch(r"[A-Za-z0-9_-]{1,40}", variant):
         raise ValueError(f"variant must be at most 40 letters, digits, - and _, got {variant!r}")
     known = run.parameters(source(name))

@@ -7,10 +7,10 @@
     laplace,suzuki,,2026-10-13 08:30+09:00,,
     ,sato,,,5,
 
-A row without an assignment or a student is about all of them. If several rows apply, the one with both names counts
-before the one with the student, and that one before the one with the assignment. In this example each student has two
-late days over all assignments (sato has five), and every further day, once begun, costs 10 % of the points. tanaka has
-an extension. A file counts as handed in when it was last changed, unless a row says `handed_in`.
+A row without an assignment or a student is about all of them. If several rows apply, a row that names both takes
+precedence, then a row that names only the student, then a row that names only the assignment. In this example, each
+student has two late days over all assignments (sato has five), and every further day, once begun, costs 10 % of the
+points. tanaka has an extension. A file counts as handed in when it was last changed, unless a row says `handed_in`.
 
 Late days are used up in the order of the due dates, automatically. If a student has several files for one assignment,
 the late days of the file count that has the most points after deductions.

@@ -120,7 +120,8 @@ def executed(record: dict):
 
 
 def parts(record: dict, plainly: bool = False) -> dict:
-    """Return a student's texts as HTML: the `cells` of the notebook as it ran, and the `answers` by hand, by their ids.
+    """Return a student's texts as HTML: the `cells` of the notebook as it ran, and the `answers` to questions marked by
+    hand; both have ids as keys.
 
     If `plainly`, Markdown and HTML are shown as they were typed.
     """

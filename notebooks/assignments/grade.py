@@ -15,8 +15,8 @@ The folder is only read. All output is in `build/grading/<its name>`:
 - `by-hand.csv`: the free-text answers, and `by-hand.html` to read them beside the rubric. Fill in the points, there or in
   a copy that MARKS names, and run the command again. A row for a test replaces the points that the test gave. With
   ANONYMOUS=yes, codes replace the names of students and files in both;
-- `class.html`: which test failed how often, the marks, similar submissions;
-- `feedback/`: a page for each student and assignment, without anything from outside;
+- `class.html`: how often each test failed, the marks, similar submissions;
+- `feedback/`: a page for each student and assignment, which loads nothing from outside;
 - `executed/`: the notebooks as they ran, the tests as given to students.
 
 DUE is a table of due dates, late days and extensions (`deadlines`).

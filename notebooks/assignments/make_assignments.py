@@ -10,10 +10,10 @@ the part of the package `lib` that the given cells use, pinned lists of the pack
 those that JupyterLab adds, a page on how to start (`shipped`), and a program that checks the form of the answers
 (`check`).
 
-If the file STUDENTS lists names, one a line, each student gets different numbers, drawn from the name and a secret in
-the file SECRET (created if missing). The output is `<student>/laplace.zip` and so on, and `variants.csv`, which grading
-uses. The same student always gets the same numbers, and nobody without the secret can predict another student's
-numbers.
+If the file STUDENTS lists names, one a line, each student gets different numbers, which depend on the name and on a
+secret in the file SECRET (created if missing). The output is `<student>/laplace.zip` and so on, and `variants.csv`,
+which grading uses. The same student always gets the same numbers, and nobody without the secret can predict another
+student's numbers.
 
 With NBGRADER, the folder `nbgrader` gets a course: in `source` a folder for each assignment, with solutions and hidden
 tests, from which `nbgrader generate_assignment` makes the students' version.

@@ -1,4 +1,4 @@
-"""The class at a glance: which test failed how often, the marks as a histogram, similar submissions side by side."""
+"""The class at a glance: how often each test failed, the marks as a histogram, similar submissions side by side."""
 
 from __future__ import annotations
 

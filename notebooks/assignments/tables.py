@@ -63,7 +63,8 @@ def roster(path: Path, option: str = "ROSTER") -> list[str]:
     odd = [name for name in names if Path(name).name != name or name.startswith(".")]
     if odd or not names or len(set(names)) < len(names):
         raise ValueError(
-            f"{option} must contain one name per line, each listed once and usable as the name of a folder, got {odd or len(names)} in {path}"
+            f"{option} must contain one name per line, each listed once and usable as the name of a folder, "
+            f"got {odd or f'{len(names)} lines with {len(set(names))} different names'} in {path}"
         )
     return names
 

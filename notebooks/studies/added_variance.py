@@ -107,7 +107,8 @@ def climb(pair: Pair, alpha: float, *, steps: int, rng: np.random.Generator) -> 
 
 
 def release_delta(pair: Pair, epsilon: float, size: int) -> float:
-    """Return the larger delta of the two directions of `size` released records, less the quadrature error of delta."""
+    """Return the delta of a release of `size` records, less its quadrature error: the larger value of the two
+    directions."""
     p, q = laws(pair)
     both = (hockey_stick_gaussian(*way, epsilon, size, tolerance=1e-5) for way in (p + q, q + p))
     return max(float(each.delta - each.error) for each in both)

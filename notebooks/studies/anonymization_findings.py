@@ -145,7 +145,7 @@ def removed(study) -> evidence.Readings:
 
 
 def widths(study) -> evidence.Readings:
-    """Return the evidence that `kernel_widths` chose the printed width in more than one of twenty runs, for each scaling."""
+    """Return, for each scaling, the evidence that `kernel_widths` chose the printed width in more than 5 % of its runs."""
     found = {}
     for scaling, own in (study["width"] == PRINTED).groupby(study["scaling"], sort=False):
         low, high = clopper_pearson(int(own.sum()), len(own))

@@ -65,7 +65,7 @@ def densities(perturbation, records, tally) -> np.ndarray:
 
 
 def kernel(records, width, tally) -> np.ndarray:
-    """Return K, with a term of the squared distance for each pair and attribute, since different categories are 2 apart."""
+    """Return K. For each pair of records, each attribute adds 2 to the squared distance if its categories differ."""
     squared = np.zeros((len(records), len(records)))
     for column in records.T:
         squared += 2 * (column[:, None] != column)

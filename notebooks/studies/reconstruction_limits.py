@@ -272,7 +272,7 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
     """Return how good kernel widths are by the perturbed records alone, and by the truth: a row for each of
     `candidates`.
 
-    The features have the variance 1.
+    The features have variance 1.
 
     held out : mean log-density of a random half of the perturbed records under the fit to the other half, less the mean
         log-density under equal weights, in nats; the classes are fitted separately. Cross-validation compares this

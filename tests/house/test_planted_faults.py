@@ -103,11 +103,11 @@ def test_the_page_says_for_each_document_what_noticed_how_many():
     ]
     shown = page.faults(rows)
     assert (
-        "4 faults: 1 change verdicts, 1 end a chapter in an error, 1 change no verdict and fail a test, 1 are not detected"
+        "4 faults. Verdicts change: 1; a chapter stops with an error: 1; no verdict changes, but a test fails: 1; not detected: 1"
         in shown
     )
     assert "it goes beyond; `tests/test_a.py`" in shown
-    assert "2 leaks in functions that release: 1 fail a test, 1 are not detected" in shown
+    assert "2 leaks in functions that release. A test fails: 1; not detected: 1" in shown
     assert "| a sum: one | `lib/a.py` | `test_a.py` |" in shown
     assert "| one | `lib/a.py` | 2 verdicts: `a.b`, `c.d` |" in shown and r"`01: ValueError: a\|b` |" in shown
 

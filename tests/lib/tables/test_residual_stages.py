@@ -405,7 +405,7 @@ def test_answers_for_one_residual_are_averaged_by_precision():
         ({"total": 0}, r"total must be in \[1, inf\), got 0"),
         (
             {"total": 5, "neighbours": "bounded"},
-            "total must be the number of records under bounded neighbours, 2000, got 5",
+            "total must be 2000, the number of records, if neighbours are bounded, got 5",
         ),
         ({"records": 0}, r"records must be in \[1, inf\), got 0"),
         ({"max_cells": 14}, r"max_cells must be in \[15, inf\), got 14"),
