@@ -1,6 +1,6 @@
 (* miura2022, Lemma 4.5, its proof: where the determinants' ratio L2 grows and where it falls.
 
-   The derivative is printed right, the sentence after it has the signs exchanged. (With the printed signs the least value would
+   The derivative is printed right, the sentence after it has the signs exchanged. (With the printed signs, the least value would
    lie inside the range; with the right ones it lies at an end, as the lemma says.) Evidence of another kind: notebooks/miura2022/01_proofs. *)
 From Coq Require Import Reals Lra.
 From Coquelicot Require Import Coquelicot.
