@@ -56,7 +56,7 @@ def refuse_assumptions(texts: dict[str, str]) -> None:
             refused = list(not_needed(text))
         for line, said in refused:
             raise Failed(
-                f"proofs/{name}:{line}: {said!r} is no command of proofs/check.py: it may take for true what is not proved"
+                f"proofs/{name}:{line}: {said!r} is not a command of proofs/check.py: it may take for true what is not proved"
             )
 
 
@@ -126,7 +126,7 @@ def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
     was = path.read_text(encoding="utf-8")
     if was != now:
         raise Failed(
-            f"{stated.difference(was, now, path.name)}\nCoq has read something else than proofs/{path.name}. "
+            f"{stated.difference(was, now, path.name)}\nCoq has read something different from proofs/{path.name}. "
             "If that is meant: python -m proofs.check keep"
         )
 

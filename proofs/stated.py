@@ -61,7 +61,7 @@ def hold(texts: dict[str, str], path: Path = KEPT) -> None:
     was, now = path.read_text(encoding="utf-8"), text(texts)
     if was.splitlines() != now.splitlines():
         raise Failed(
-            f"{difference(was, now, path.name)}\nproofs/ states something else than proofs/{path.name}. If that is meant: python -m proofs.stated"
+            f"{difference(was, now, path.name)}\nproofs/ states something different from proofs/{path.name}. If that is meant: python -m proofs.stated"
         )
 
 

@@ -235,7 +235,7 @@ def _pairs(epsilons, deltas) -> tuple[np.ndarray, np.ndarray]:
     deltas = checks.real("deltas", deltas, "[0, 1]")
     if epsilons.ndim != 1 or epsilons.size == 0 or deltas.shape not in ((), epsilons.shape):
         raise ValueError(
-            "epsilons must be a vector of at least one value, and deltas one number or one for each epsilon, got shapes "
+            "epsilons must be a vector of at least one value, and deltas must be one number or one for each epsilon, got shapes "
             f"{epsilons.shape} and {deltas.shape}"
         )
     return epsilons, np.broadcast_to(deltas, epsilons.shape)

@@ -75,7 +75,7 @@ def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) 
     counts = checks.integer("counts", np.ones(len(curves)) if counts is None else counts, "[0, inf)")
     if not curves or counts.shape != (len(curves),):
         raise ValueError(
-            "epsilons must contain at least one curve, and counts one integer for each curve, got "
+            "epsilons must contain at least one curve, and counts must contain one integer for each curve, got "
             f"{len(curves)} curves and counts of shape {counts.shape}"
         )
     table, runs = np.stack(np.broadcast_arrays(*curves)), [int(count) for count in counts]

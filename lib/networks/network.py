@@ -190,7 +190,7 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_
     learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the number of records; epochs : integer >= 1
     l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as in the paper and in scikit-learn
     weight_range, bias_range : pairs (low, high). The start and every step's result are projected to these ranges
-    shuffle : with False, each epoch takes the records in their order; rng : numpy Generator, which shuffles them
+    shuffle : with False, each epoch takes the records in the given order; rng : numpy Generator, which shuffles them
 
     An epoch's last batch holds the remaining records, and its change is divided by its own size.
     Raises ``ValueError`` for bad input, and ``FloatingPointError`` if parameters are no longer finite.

@@ -202,7 +202,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
         without the data. The default for both is the "corrected" bounds (`intervals`) at the current parameters, a pair
         for each parameter
     clipping : "sum" or "records"
-    shuffle : with False, the records are taken in their order, so that batches are the same in each epoch
+    shuffle : with False, the records are taken in the given order, so that batches are the same in each epoch
 
     Clipping "sum" is as the paper prints it: a batch's summed change is cut to [low, high] before and after the noise.
     With "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then

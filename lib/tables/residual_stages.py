@@ -225,7 +225,7 @@ def pair_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
     weights = requested(domain, workload, min(len(domain), 2))
     larger = next((clique for clique in weights if len(clique) > 2), None)
     if larger is not None:
-        raise ValueError(f"workload must contain sets of one or two attributes, got one of {len(larger)}")
+        raise ValueError(f"workload must contain sets of one or two attributes, got a set of {len(larger)}")
     mean = max(weights.values())  # relative to the largest first, so that the sum cannot overflow
     mean *= math.fsum(weight / mean for weight in weights.values()) / len(weights)
     return {clique: min(max(weight / mean, 1e-6), 1e6) for clique, weight in sorted(weights.items())}

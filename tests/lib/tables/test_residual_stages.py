@@ -398,7 +398,7 @@ def test_answers_for_one_residual_are_averaged_by_precision():
         ({"rng": 3}, "rng must be a numpy.random.Generator"),
         ({"neighbours": "near"}, "neighbours must be one of 'unbounded', 'bounded', got 'near'"),
         ({"workload": 3}, r"workload must be in \[1, 2\], got 3"),
-        ({"workload": [("a", "b", "c")]}, "workload must contain sets of one or two attributes, got one of 3"),
+        ({"workload": [("a", "b", "c")]}, "workload must contain sets of one or two attributes, got a set of 3"),
         ({"workload": []}, "workload must contain a non-empty set"),
         ({"workload": {("a", "b"): 0.0}}, "workload weight must be in .1e-100, 1e100., got 0"),
         ({"workload": [("a", "z")]}, "attributes must be among"),
