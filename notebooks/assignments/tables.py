@@ -64,7 +64,7 @@ def roster(path: Path, option: str = "ROSTER") -> list[str]:
     if odd or not names or len(set(names)) < len(names):
         raise ValueError(
             f"{option} must contain one name per line, each listed once and usable as the name of a folder, "
-            f"got {odd or f'{len(names)} lines with {len(set(names))} different names'} in {path}"
+            f"got {odd or f'{len(names)} names (repeated: {len(names) - len(set(names))})'} in {path}"
         )
     return names
 
