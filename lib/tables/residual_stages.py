@@ -163,7 +163,7 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
             raise ValueError(
                 f"total must be {len(table)}, the number of records, if neighbours are bounded, got {total}"
                 if len(table)
-                else "table must contain at least one record if neighbours are bounded, got 0 records"
+                else "table must not be empty if neighbours are bounded, got no records"
             )
         total = len(table)
     max_cells = checks.whole("max_cells", max_cells, f"[{sum(table.domain.sizes)}, inf)")
