@@ -35,7 +35,12 @@ Q(A) >= Q({}) + sum_(v in A) q_v >= Q({}) - sum_v max(0, -q_v). Two records may 
 
 The right side is attained if at most one q_v is negative, by two records that agree in v alone. Where many are
 negative, 4 C may be smaller, which bounds mu^2 because |z_e| <= |u_e(x)| + |u_e(y)|. `squared_mu` returns the smaller of
-the two bounds. Residuals of three or more attributes are not supported.
+the two bounds.
+
+For a set e of three attributes, the product in |z_e|^2 is negative only if one or three of them are outside A. Because r_v <= 1/2,
+it is smallest if the records differ in the attribute v of fewest values alone, where it is -r_v prod_(u in e, u != v) (1 - r_u).
+So |z_e|^2 is at most 2 prod_(u in e, u != v) (1 - r_u), which is attained. `squared_mu` adds p_e times this number to the right side
+of (2) for each such set. Residuals of four or more attributes are not supported.
 
 Integers (`exact_answer`). With n_e = prod_(v in e) n_v, the table Z_e = n_e times the residual contains integers
 (`integer_form`). For a pair (a, b) it is n_a n_b x_ij - n_a x_i. - n_b x_.j + N, for an attribute n_a x_i - N, and for () the
@@ -44,7 +49,8 @@ number of records N. Neighbours change Z_e by an integer vector D_e = n_e z_e. I
     |D_e|^2 = prod_(v in e) n_v (n_v - 1)    for every record.                                      (3)
 
 If a record is replaced, |D_e|^2 = 2 (prod n_v (n_v - 1) - prod n_v (n_v [x_v = y_v] - 1)). This is at most 2 n_a^2 for an
-attribute, and at most 2 n_a n_b ((n_a - 1)(n_b - 1) + max(n_a, n_b) - 1) for a pair.
+attribute, and at most 2 n_a n_b ((n_a - 1)(n_b - 1) + max(n_a, n_b) - 1) for a pair. For three attributes with n_c the smallest of
+n_a, n_b and n_c, it is at most 2 n_a (n_a - 1) n_b (n_b - 1) n_c^2.
 
 An exact stage adds independent rounded Gaussian noise to the cells of Z_e, that is normal noise of standard deviation s_e, with
 s_e^2 >= n_e^2 / p_e, rounded to integers (`mechanisms.rounded_noise`). It is mu-GDP with the mu above, for either kind of neighbours:
@@ -72,6 +78,7 @@ and y = (k, l) differ in both, z_e is
 
 and 0 elsewhere. With n_b - 2 cells in the rest of a row and n_a - 2 in that of a column, this adds up to
 |z_e|_1 = 6 - 6 r_a - 6 r_b + 2 |r_a - r_b|. L_e is the maximum of the three cases, and 0 if an attribute has one value.
+For three attributes, L_e is 2 prod_(v in e) 2 (1 - r_v), a bound that follows from |z_e|_1 <= |u_e(x)|_1 + |u_e(y)|_1.
 
 In an exact stage, M_e is an integer array and W_e = |Z_e - M_e|_1 an integer. Neighbours change it by at most
 |D_e|_1 = n_e |z_e|_1 <= n_e L_e. Rounded Gaussian noise of s_e >= n_e / sqrt(p_e) gives (W - W')^2 / s_e^2 <= p_e L_e^2 for every e,
@@ -105,7 +112,7 @@ from .private_draws import ExactDraws
 _LARGEST = 2**61  # of an entry of M_e
 _BITS = 13  # of a scale of exact noise, so that draws of scales below 2^13 are fast because 64-bit integers suffice
 
-Effect = tuple[int, ...]  # sorted positions of at most two attributes
+Effect = tuple[int, ...]  # sorted positions of at most three attributes
 
 
 def centred(table: ArrayLike) -> NDArray[np.float64]:
@@ -151,7 +158,7 @@ def squared_length(effect: Effect, sizes: Sequence[int]) -> Fraction:
 def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbours: str) -> float:
     """Return mu^2 of a stage that answers residuals with noise of the variances 1/`precisions`, rounded up.
 
-    precisions : mapping from sets of at most two attributes (sorted positions in the domain) to [0, 1e150]
+    precisions : mapping from sets of at most three attributes (sorted positions in the domain) to [0, 1e150]
     sizes : the number of values of each attribute, integers in [1, 1e15]
     neighbours : "unbounded", where the result is exact, or "bounded", where it is the bound of the module's docstring
 
@@ -172,6 +179,10 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
     for effect, p in known.items():
         if not effect or any(sizes[v] == 1 for v in effect):  # their differences are 0
             continue
+        if len(effect) == 3:
+            low, middle, _ = sorted(part[v] for v in effect)
+            terms.append(2 * p * (1 - low) * (1 - middle))
+            continue
         terms.append(2 * p if len(effect) == 1 else 2 * p * (1 - part[effect[0]] - part[effect[1]]))
         for v, u in itertools.permutations(effect, 2):
             short[v] += Fraction(rounded_up(p * part[u]))  # safe, because (2) does not fall if a term grows
@@ -182,6 +193,8 @@ def squared_mu(precisions: Mapping[Effect, float], sizes: Sequence[int], neighbo
 def longest_change(effect: Effect, sizes: Sequence[int], neighbours: str) -> Fraction:
     """Return L_e of (5): the largest sum of absolute values of what one record changes in the residual of `effect`.
 
+    For three attributes and bounded neighbours it is a bound on this sum.
+
     effect, sizes, neighbours : as for `squared_mu_of_norms`
 
     >>> from lib.tables.residual_queries import longest_change
@@ -189,10 +202,13 @@ def longest_change(effect: Effect, sizes: Sequence[int], neighbours: str) -> Fra
     21/8 4
     """
     parts = [Fraction(1, sizes[v]) for v in effect]
+    of_one = math.prod((2 * (1 - part) for part in parts), start=Fraction(1))
     if neighbours == "unbounded":
-        return math.prod((2 * (1 - part) for part in parts), start=Fraction(1))
+        return of_one
     if not effect or 1 in parts:
         return Fraction(0)
+    if len(effect) == 3:
+        return 2 * of_one
     if len(effect) == 1:
         return Fraction(2)
     low, high = sorted(parts)
@@ -214,8 +230,10 @@ def _checked(precisions, sizes, neighbours):
     sizes = [checks.whole("sizes", size, "[1, 1e15]") for size in sizes]
     known = {}
     for effect, precision in precisions.items():
-        if len(effect) > 2 or list(effect) != sorted(set(effect)) or not set(effect) <= set(range(len(sizes))):
-            raise ValueError(f"precisions must be of at most two sorted positions in [0, {len(sizes)}), got {effect!r}")
+        if len(effect) > 3 or list(effect) != sorted(set(effect)) or not set(effect) <= set(range(len(sizes))):
+            raise ValueError(
+                f"precisions must be of at most three sorted positions in [0, {len(sizes)}), got {effect!r}"
+            )
         known[effect] = Fraction(checks.number(f"precision of {effect}", precision, "[0, 1e150]"))
     return known, sizes
 
@@ -327,7 +345,7 @@ def exact_norm(
     whole = integer_form(counts)
     cells = math.prod(whole.shape)
     public = np.rint(np.clip(cells * _residual_of(expected, whole.shape), -_LARGEST, _LARGEST)).astype(np.int64)
-    norm = sum(abs(entry) for row in np.atleast_2d(whole - public) for entry in row.tolist())  # in Python's integers
+    norm = sum(abs(entry) for entry in (whole - public).ravel().tolist())  # in Python's integers
     scale = _scale(cells, precision, draws)
     noisy, _ = draws.noisy(np.array(norm, dtype=object), scale)
     return np.asarray(int(noisy) / cells), scale / cells
