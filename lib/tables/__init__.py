@@ -13,7 +13,7 @@ from .plan import (
     Plan,  # what AIM measures first, how it chooses, and when it lowers the noise
 )
 from .record_moving import moved  # synthetic records, moved until their pair counts meet targets
-from .residual_stages import staged_residuals  # residuals of attributes and pairs, measured in two planned stages
+from .residual_stages import staged_residuals  # residuals of attributes, pairs and triples, in planned stages
 from .table import (
     Domain,  # attributes and how many values each has
     Table,  # records of a domain, as codes

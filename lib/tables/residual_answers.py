@@ -1,12 +1,14 @@
-"""Noisy residuals of one table of records, the pairs that stand out by them, and targets for all pairs.
+"""Noisy residuals of one table of records, the pairs and triples that stand out by them, and targets for all pairs.
 
 Everything here reads noisy answers only, and is therefore post-processing.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Collection, Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +31,13 @@ class Answers(Reconciliation):
     """A `Reconciliation` of residuals (`residual_queries`) in place of whole marginals.
 
     sizes : number of values of each attribute; total : the number of records if it is public
+
+    `expected` maps triples, whose pairs have answers, to the counts from which they may stand out.
     """
+
+    def __init__(self, sizes: Sequence[int], total: float | None = None) -> None:
+        super().__init__(sizes, total)
+        self.expected: dict[Effect, NDArray[np.float64]] = {}
 
     def record(self, effect: Effect, values: NDArray[np.float64], precision: float) -> None:
         """Add the noisy residual `values` of `effect`, with noise of variance 1/`precision` before centring."""
@@ -53,14 +61,16 @@ class Answers(Reconciliation):
         found.weights = {clique: self._effects[clique][0] for clique in cliques}
         return found
 
-    def apart(self, pair: Effect, expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return how far the residual of `pair` is from that of the counts `expected`, and its precision."""
-        precision, weighted = self._effects[pair]
+    def apart(self, effect: Effect, expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+        """Return how far the residual of `effect` is from that of the counts `expected`, and its precision."""
+        precision, weighted = self._effects[effect]
         return weighted / precision - centred(expected), precision
 
-    def even(self, pair: Effect) -> NDArray[np.float64]:
-        """Return the counts of `pair` under independence, with the noisy proportions of its attributes."""
-        return self.total * np.multiply.outer(*(self._shares(v) for v in pair))
+    def even(self, effect: Effect) -> NDArray[np.float64]:
+        """Return the counts of a pair under independence, with the noisy proportions of its attributes, or `expected`."""
+        if len(effect) == 3:
+            return self.expected[effect]
+        return self.total * np.multiply.outer(*(self._shares(v) for v in effect))
 
     def error_of_even(self, pair: Effect) -> float:
         """Return roughly the sum of absolute errors of the residual of `even` due to the noise of the two attributes.
@@ -88,34 +98,40 @@ class Answers(Reconciliation):
         return max(float((apart**2).sum()) / degrees - 1 / precision, least)
 
     def standing_out(self, limit: int) -> list[Effect]:
-        """Return cliques for a model of at most `limit` cells: every attribute with an answer, then pairs.
+        """Return cliques for a model of at most `limit` cells: every attribute with an answer, then pairs and triples.
 
         Pairs come in the order of their distance from independence, as it exceeds the noise in each cell, summed over
-        their cells, less the mean and the standard deviation of this sum under noise alone. Pairs below 0 are left out.
+        their cells, less the mean and the standard deviation of this sum under noise alone. For a triple, it is the
+        distance from `expected`, and the distance of a pair counts once more for each triple in `expected` that contains
+        it. Pairs and triples below 0 are left out, and so are triples without an answer.
         """
         singles = sorted(effect for effect in self._effects if len(effect) == 1)
-        scores = {}
-        for pair in self.pairs():
-            apart, precision = self.apart(pair, self.even(pair))
-            noise = math.sqrt(math.prod(1 - 1 / n for n in apart.shape) / precision)
-            clear = float(np.maximum(np.abs(apart) - _CLEAR * noise, 0).sum())
-            scores[pair] = clear - noise * (_MEAN * apart.size + _SPREAD * math.sqrt(apart.size))
+        holding = Counter[Effect](pair for triple in self.expected for pair in itertools.combinations(triple, 2))
+        triples = (triple for triple in self.expected if self.precision(triple))
+        scores = {effect: (1 + holding[effect]) * self._clear(effect) for effect in (*self.pairs(), *triples)}
         chosen, sizes = list[Effect](), tuple(self._sizes)
         alone = {(v,) for v in range(len(sizes))}
         growth, refused = None, 0
-        for pair in sorted(scores, key=scores.__getitem__, reverse=True):
-            if scores[pair] <= 0 or refused >= _REFUSED:
+        for clique in sorted(scores, key=scores.__getitem__, reverse=True):
+            if scores[clique] <= 0 or refused >= _REFUSED:
                 break
             if growth is None:
                 scopes = (*chosen, *sorted(alone))
                 growth = Growth(scopes, sizes, junction_tree(scopes, sizes))
-            if growth.has(pair) or growth.within(limit, pair):
-                chosen.append(pair)
-                alone -= {(v,) for v in pair}
+            if growth.has(clique) or growth.within(limit, clique):
+                chosen.append(clique)
+                alone -= {(v,) for v in clique}
                 growth, refused = None, 0
             else:
                 refused += 1
         return [*singles, *chosen]
+
+    def _clear(self, effect) -> float:
+        """Return how far the residual of `effect` is from that of `even`, beyond what noise alone would show."""
+        apart, precision = self.apart(effect, self.even(effect))
+        noise = math.sqrt(math.prod(1 - 1 / n for n in apart.shape) / precision)
+        clear = float(np.maximum(np.abs(apart) - _CLEAR * noise, 0).sum())
+        return clear - noise * (_MEAN * apart.size + _SPREAD * math.sqrt(apart.size))
 
 
 def targets(

@@ -27,7 +27,8 @@ independence (`fewer_cells`).
 For unbounded neighbours, c_e is the squared length of what a record adds (`residual_queries`). For bounded neighbours the
 cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and
 c_uv(w) = 2 (1 - (1 - w_v) r_u - (1 - w_u) r_v). `added` looks, in a fixed number of steps, for the w at which (1) meets
-the Lagrange conditions, and then multiplies all precisions by the factor that spends the budget. Any precisions are
+the Lagrange conditions, and then multiplies all precisions by the factor that spends the budget. Residuals of three attributes
+have a stage of their own, and their cost is linear for either kind of neighbours. Any precisions are
 private, because `residual_queries.squared_mu` gives their cost; only the error depends on how good they are.
 """
 
@@ -129,7 +130,8 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
           known: Mapping[Effect, float], budget: float, neighbours: str) -> dict[Effect, float]:  # fmt: skip
     """Return the precisions that a stage adds, whose `squared_mu` is at most `budget`, for the residuals it asks for.
 
-    stakes : `stakes` of the residuals that may be asked for; () only if the number of records is not public
+    stakes : `stakes` of the residuals that may be asked for; () only if the number of records is not public. Either all of
+        them are of three attributes, or none is
     sizes : the number of values of each attribute
     inverse_signals, known : 1 / tau_e^2 and k_e, [0, 1e150]; 0 for residuals that they lack
     budget : mu^2 of the stage, (0, 1e100]
@@ -140,6 +142,9 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
     k = np.array([known.get(effect, 0.0) for effect in effects])
     if neighbours == "unbounded":
         prices = np.array([float(squared_length(effect, sizes)) for effect in effects])
+        more = water_filling(s, prices, inverse, k, budget)
+    elif len(effects[0]) == 3:
+        prices = np.array([squared_mu({effect: 1.0}, sizes, neighbours) for effect in effects])
         more = water_filling(s, prices, inverse, k, budget)
     else:
         more = _for_bounded(effects, s, sizes, inverse, k, budget)
@@ -238,9 +243,9 @@ def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
 
 
 def first_signal(records: float, cells: int) -> float:
-    """Return the first guess of 1 / tau^2 of a pair: as if each cell were off by the mean count of a cell.
+    """Return the first guess of 1 / tau^2 of a set of attributes: as if each cell were off by the mean count of a cell.
 
-    records : [1, inf), the noisy number of records; cells : [1, 1e100], the pair's number of cells
+    records : [1, inf), the noisy number of records; cells : [1, 1e100], the set's number of cells
     """
     return (checks.number("cells", cells, "[1, 1e100]") / checks.number("records", records, "[1, inf)")) ** 2
 
@@ -248,19 +253,19 @@ def first_signal(records: float, cells: int) -> float:
 def for_norms(pairs: Sequence[Effect], sizes: Sequence[int], budget: float, neighbours: str) -> dict[Effect, float]:
     """Return the precisions of the norms of `pairs`: each has the same part of `budget`, (0, 1e100], which is mu^2 of all.
 
-    pairs : pairs of attributes (sorted positions) of two values or more, at most 1e6; sizes, neighbours : as for `added`
+    pairs : pairs or triples of attributes (sorted positions) of two values or more, at most 1e6; sizes, neighbours : as for `added`
     """
     part = checks.number("budget", budget, "(0, 1e100]") / max(len(pairs), 1) * (1 - 2**-30)  # for rounding up the cost
     return {pair: part / float(longest_change(pair, sizes, neighbours)) ** 2 for pair in pairs}
 
 
 def inverse_signal(norm: float, sigma: float, error: float, sizes: Sequence[int], guess: float) -> float:
-    """Return an estimate of 1 / tau^2 of a pair from its `norm`, the sum of absolute differences from expected counts.
+    """Return an estimate of 1 / tau^2 of a pair or triple from its `norm`, the sum of absolute differences from expected counts.
 
     norm : (-1e150, 1e150), with noise of standard deviation `sigma`, (0, 1e150]
     error : [0, 1e150], the sum of absolute errors of the expected counts, which is taken to add to the norm in squares
-    sizes : the numbers of values of the two attributes, integers in [2, 1e15]
-    guess : (0, 1e150], the `first_signal` of the pair
+    sizes : the numbers of values of its attributes, integers in [2, 1e15]
+    guess : (0, 1e150], its `first_signal`
 
     The sum of squares is taken to be `CONCENTRATED` times as large as if all cells were off by the same. A pair whose norm
     is lost in the noise may be as far from independence as the noise: the squared norm is at least 0.4 sigma^2, or what
@@ -275,9 +280,9 @@ def inverse_signal(norm: float, sigma: float, error: float, sizes: Sequence[int]
 
 
 def fewer_cells(guess: float, inverse_signal: float) -> float:
-    """Return the number, at least 1, by which the degrees of freedom of a pair are divided: tau^2 over `FAR` / guess.
+    """Return the number, at least 1, by which the degrees of freedom of a set are divided: tau^2 over `FAR` / guess.
 
-    guess : (0, 1e150], the `first_signal` of the pair; inverse_signal : (0, 1e150], 1 / tau^2
+    guess : (0, 1e150], the `first_signal` of the set; inverse_signal : (0, 1e150], 1 / tau^2
     """
     guess = checks.number("guess", guess, "(0, 1e150]")
     return max(guess / checks.number("inverse_signal", inverse_signal, "(0, 1e150]") / FAR, 1.0)

@@ -12,17 +12,27 @@
    stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be off by the
    mean count of a cell. The second stage learns from the first how far each pair stands out: from independence if the
    first model has room for the pair, and otherwise from that model.
-5. A graphical model is fitted to the attributes and to the pairs that stand out, as far as its junction tree has room
-   (`residual_answers`, `last_fit`).
-6. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
-7. Records are drawn from the model, and then moved towards all targets (`record_moving`).
+5. If the workload has sets of three attributes or more, half of the budget of step 4 is kept for triples inside them,
+   provided that the norms of triples would have noise of at most `COARSE` times the number of records on average. A model is
+   fitted to the answers so far. A twentieth of this half asks how far each triple is from this model: one norm for each. The rest,
+   a last stage, asks for the residuals of the triples whose norm is more than `CLEAR` standard deviations of its noise, by
+   reverse water-filling. If there are none, it asks for single attributes and pairs again.
+6. A graphical model is fitted to the attributes and to the pairs and triples that stand out, as far as its junction tree has
+   room (`residual_answers`, `last_fit`).
+7. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
+8. Records are drawn from the model, and then moved towards all targets (`record_moving`).
 
 Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed before the run (`residual_queries`), though
 what a stage asks for depends on earlier answers. Together they are mu-GDP with mu^2 the sum of the squares (Dong, Roth,
 Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that is (epsilon, delta)-DP (Balle and Wang
 2018). Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this mu in
-all stages but that of the norms, whose mu is a bound. For bounded neighbours, the mu of each stage is the bound in
+all stages but those of norms, whose mu is a bound. For bounded neighbours, the mu of each stage is the bound in
 `residual_queries`.
+
+Whether triples are measured depends on the noisy number of records. So the mu of later stages are one of two sequences, with
+the same sum of squares. Cut this sum wherever a stage of either sequence ends. Each stage then consists of one or more parts whose
+mu are fixed before the run: Gaussian mechanisms that answer the same questions, with precisions that add up to those of the stage.
+The mean of their answers, weighted by precision, has the noise of the stage.
 
 Without a generator the run is exact. Its noise is the rounded Gaussian on integer multiples of the residuals and of their norms, and the mu for
 (epsilon, delta) is certified (`accounting.certified_gaussian`), so that the guarantee holds for the program, with the same
@@ -36,6 +46,7 @@ precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuil
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,10 +84,13 @@ FIRST = Fraction(1, 10)  # of the rest, for single attributes
 NORMS = Fraction(1, 20)  # of the rest, for the norms of all pairs if all are large
 LARGE = 16  # degrees of freedom of a pair whose norm is asked for
 STAGES = (Fraction(2, 5), Fraction(3, 5))  # of what is then left
+TRIPLES = Fraction(1, 2)  # of what the two stages would have, for triples; of this, `NORMS` is for their norms
+COARSE = 0.02  # mean deviation of the norms of triples, as a part of the records, beyond which triples are not measured
+CLEAR = 2.0  # deviations of its noise that the norm of a triple must exceed
 MAX_CELLS = 300_000
-_EARLY_CELLS = 50_000  # of the models between stages
+_EARLY_CELLS = 50_000  # of the models between stages, and of a triple that is measured
 _VISITS = 1200  # of all attributes together, when records are moved
-_MOST_MEASURED = 2**24  # cells of all pairs that may be measured
+_MOST_MEASURED = 2**24  # cells of all pairs that may be measured, and of all triples
 
 
 @dataclass(frozen=True)
@@ -88,7 +102,7 @@ class Stage:
     answers : for each of them, the noisy residual, an array with an axis for each attribute, or the noisy norm
     squared_mu : mu^2 of the stage, rounded up
     norms : whether each answer is a norm, an array without axes: the sum of the absolute differences of the residual from
-        independence, by the answers before it
+        independence or, for triples, from a model, by the answers before it
     """
 
     sigmas: dict[tuple[str, ...], float | Fraction]
@@ -103,8 +117,9 @@ class StagedResult:
 
     synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
     targets : the counts of pairs that the records were moved towards, for as many records as the model has
-    stages : the number of records first, unless it is public; then single attributes, norms if there are large pairs, and two
-        stages of residuals. A run with `earlier` stages leaves out the first ones that these make unnecessary
+    stages : the number of records first, unless it is public; then single attributes, norms if there are large pairs, two
+        stages of residuals, and norms and residuals of triples if these are measured. A run with `earlier` stages leaves out
+        the first ones that these make unnecessary
     total : the public number of records, else None
     mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent. In an exact run
         both are Fractions
@@ -127,8 +142,9 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
 
     table : a `Table`, or another object with a domain and counts
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
-    workload : the marginals to preserve: 2 for all pairs, 1 for all single attributes, a collection of sets of one or
-        two attributes, or a mapping from such sets to weights in [1e-100, 1e100]
+    workload : the marginals to preserve: k in [1, the number of attributes] for all sets of k attributes, a collection of
+        sets, or a mapping from sets to weights in [1e-100, 1e100]. A set of three attributes or more gives its weight to each of the
+        pairs and triples inside it
     rng : for study only, because anyone who knows its seed can remove the noise. Without it the run is exact. It then
         draws from the operating system, and computes only with integers and fractions until the noise is added
     neighbours : "unbounded" or "bounded"; under bounded neighbours the number of records is public
@@ -141,8 +157,14 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         All runs together are mu-GDP with mu^2 the sum of theirs if their budgets were fixed beforehand
 
     Attributes outside the workload are uniform in the result. If the pairs have more than 2^24 cells together, the
-    largest pairs are left out, whatever the records are. Raises ``ValueError`` for values outside these ranges, larger
-    sets in the workload, and attributes that the table lacks.
+    largest pairs are left out, whatever the records are.
+
+    Of sets of three attributes or more, pairs are always measured. Triples are measured if the budget suffices (step 5 of the
+    module's text), except those of more than 50,000 cells and, beyond 2^24 cells together, the largest ones. Triples that were not
+    measured, or for which the model has no room, are as the model makes them, and so is what four or more attributes have in
+    common beyond their triples. Records are moved towards targets of pairs only.
+
+    Raises ``ValueError`` for values outside these ranges, and attributes that the table lacks.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, staged_residuals
@@ -180,7 +202,7 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
         draws, later = None, rng
         sigma = float(accounting.gaussian_sigma(epsilon, delta))
         mu, budget = 1 / sigma, 1 / Fraction(sigma) ** 2
-    run = _Run(table, pair_weights(table.domain, workload), neighbours, total, later, draws)
+    run = _Run(table, set_weights(table.domain, workload), neighbours, total, later, draws)
     for stage in earlier:
         run.recall(stage)
     if total is None and not run.answers.precision(()):
@@ -191,11 +213,17 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     else:
         run.first(_below(budget * FIRST))
         budget = (1 - FIRST) * budget - run.norms(budget * NORMS)
+    of_triples = run.for_triples(budget)
+    budget -= of_triples
+    known = of_triples or any(run.answers.precision(triple) for triple in run.triples)
     for number, share in enumerate(STAGES):
         run.stage(_below(budget * share))
-        model, inside = run.fit(max_cells if number == len(STAGES) - 1 else min(max_cells, _EARLY_CELLS))
+        model, inside = run.fit(max_cells if number == len(STAGES) - 1 and not known else min(max_cells, _EARLY_CELLS))
         if number < len(STAGES) - 1:
             run.look(model, inside)
+    if known:
+        run.third(of_triples, model)
+        model, inside = run.fit(max_cells)
     aims = targets(run.answers, model, run.pairs, inside)
     names = {pair: tuple(table.domain.attributes[v] for v in pair) for pair in aims}
     synthetic = model.synthesize(records, rng=later)
@@ -217,17 +245,22 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
     return StagedResult(synthetic, model, named, tuple(run.stages), total, mu, used)
 
 
-def pair_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
-    """Return the workload's sets, as sorted positions in the `domain`, with their weights divided by the mean weight.
+def set_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
+    """Return the sets of up to three attributes to measure, as sorted positions in the `domain`, with their weights.
 
     workload : as for `staged_residuals`
+
+    The sets are those of one or two attributes in the workload, and the pairs and triples inside its larger sets. A weight is the
+    sum of the weights of these sets, divided by the mean over all single attributes and pairs that have one.
     """
-    weights = requested(domain, workload, min(len(domain), 2))
-    larger = next((clique for clique in weights if len(clique) > 2), None)
-    if larger is not None:
-        raise ValueError(f"workload must contain sets of one or two attributes, got a set of {len(larger)}")
-    mean = max(weights.values())  # relative to the largest first, so that the sum cannot overflow
-    mean *= math.fsum(weight / mean for weight in weights.values()) / len(weights)
+    weights: dict[Effect, float] = {}
+    for wanted, weight in requested(domain, workload, len(domain)).items():
+        larger = (itertools.combinations(wanted, 2), itertools.combinations(wanted, 3))
+        for clique in [wanted] if len(wanted) <= 2 else itertools.chain(*larger):
+            weights[clique] = weights.get(clique, 0.0) + weight
+    small = [weight for clique, weight in weights.items() if len(clique) <= 2]
+    mean = max(small)  # relative to the largest first, so that the sum cannot overflow
+    mean *= math.fsum(weight / mean for weight in small) / len(small)
     return {clique: min(max(weight / mean, 1e-6), 1e6) for clique, weight in sorted(weights.items())}
 
 
@@ -243,7 +276,7 @@ class _Run:
     def __init__(self, table, weights, neighbours, total, rng, draws=None) -> None:
         self.domain, self.neighbours, self.rng, self.draws = table.domain, neighbours, rng, draws
         sizes, cells = table.domain.sizes, 0
-        self.weights = dict(weights)
+        self.weights = {clique: weight for clique, weight in weights.items() if len(clique) <= 2}
         for pair in sorted((clique for clique in weights if len(clique) == 2), key=self._cells):
             cells += self._cells(pair)
             if cells > _MOST_MEASURED:
@@ -251,11 +284,15 @@ class _Run:
                 for v in pair:
                     self.weights.setdefault((v,), weight)
         self.pairs = [clique for clique in self.weights if len(clique) == 2]
+        triples = [clique for clique in weights if len(clique) == 3 and all(sizes[v] > 1 for v in clique)]
+        triples = sorted((triple for triple in triples if self._cells(triple) <= _EARLY_CELLS), key=self._cells)
+        together = itertools.accumulate(map(self._cells, triples))
+        self.triples = {triple: weights[triple] for triple, cells in zip(triples, together) if cells <= _MOST_MEASURED}
         self.stakes, self.of_sets = (residual_plan.stakes(sizes, self.weights, *more) for more in ((), (0.0,)))
         if total is not None:
             self.stakes.pop(())
         self.answers = Answers(sizes, total)
-        self.counts = Counts(table, [self._named(effect) for effect in self.stakes])
+        self.counts = Counts(table, [self._named(effect) for effect in (*self.stakes, *self.triples)])
         self.signals: dict[Effect, float] = {}
         self.stages: list[Stage] = []
         self.before = 0.0  # mu^2 of earlier runs
@@ -286,11 +323,49 @@ class _Run:
             self.hear(pair, value, sigma)
         return Fraction(spent)
 
-    def hear(self, pair, value, sigma) -> None:
-        """Learn the signal of a pair from its noisy norm, `value`, with noise of standard deviation `sigma`."""
-        guess = residual_plan.first_signal(self.answers.total, self._cells(pair))
-        given = float(value), float(sigma), self.answers.error_of_even(pair), [self.domain.sizes[v] for v in pair]
-        self.signals[pair] = residual_plan.inverse_signal(*given, guess)
+    def for_triples(self, budget) -> Fraction:
+        """Return the part of `budget` to keep for triples, which is 0 if their norms would be lost in the noise."""
+        part = TRIPLES * budget
+        if not self.triples:
+            return Fraction(0)
+        precisions = self._precisions_of_norms(self.triples, part)
+        noise = math.fsum(precision**-0.5 for precision in precisions.values()) / len(precisions)
+        return part if noise <= COARSE * self.answers.total else Fraction(0)
+
+    def _precisions_of_norms(self, triples, budget) -> dict[Effect, float]:
+        sizes = self.domain.sizes
+        return residual_plan.for_norms(list(triples), sizes, _below(NORMS * budget), self.neighbours)
+
+    def third(self, budget, model) -> None:
+        """Ask for triples with mu^2 = `budget`, which may be 0, and keep what `model` expects of those that have answers."""
+        precision, sizes = self.answers.precision, self.domain.sizes
+        whole = [triple for triple in self.triples if all(map(precision, itertools.combinations(triple, 2)))]
+        self.answers.expected = {triple: model.counts(triple) for triple in whole if budget or precision(triple)}
+        if not budget:
+            return
+        stakes, signals = dict[Effect, float](), dict[Effect, float]()
+        if whole:
+            norms = self.ask(self._precisions_of_norms(whole, budget), norms=True)
+            budget *= 1 - NORMS
+            for triple, (value, sigma) in norms.items():
+                if value > CLEAR * sigma:
+                    self.hear(triple, value, sigma)
+                    first = residual_plan.first_signal(self.answers.total, self._cells(triple))
+                    fewer = residual_plan.fewer_cells(first, self.signals[triple])
+                    stakes[triple] = self.triples[triple] * math.prod(sizes[v] - 1 for v in triple) / fewer
+                    signals[triple] = self.signals[triple] / fewer
+        if stakes:
+            known = {triple: precision(triple) for triple in stakes}
+            self.ask(residual_plan.added(stakes, sizes, signals, known, _below(budget), self.neighbours))
+        else:
+            self.stage(_below(budget))
+
+    def hear(self, effect, value, sigma) -> None:
+        """Learn the signal of a pair or triple from its noisy norm, `value`, with noise of standard deviation `sigma`."""
+        guess = residual_plan.first_signal(self.answers.total, self._cells(effect))
+        error = self.answers.error_of_even(effect) if len(effect) == 2 else 0.0
+        given = float(value), float(sigma), error, [self.domain.sizes[v] for v in effect]
+        self.signals[effect] = residual_plan.inverse_signal(*given, guess)
 
     def recall(self, stage) -> None:
         """Use the answers of a `Stage` of an earlier run."""
@@ -304,7 +379,7 @@ class _Run:
             effect = tuple(sorted(axes))
             if stage.norms and len(effect) == 2 and effect in self.stakes:
                 self.hear(effect, values, sigma)
-            elif not stage.norms and effect in self.stakes:
+            elif not stage.norms and (effect in self.stakes or effect in self.triples):
                 self.answers.record(effect, centred(values.transpose(np.argsort(axes))), sigma**-2)
 
     def stage(self, budget) -> None:
@@ -337,7 +412,7 @@ class _Run:
         return found
 
     def _noisy(self, effect, precision, norms) -> tuple:
-        """Return the noisy residual of `effect`, or its norm around independence, and the noise's standard deviation."""
+        """Return the noisy residual of `effect`, or its norm around what is expected, and the noise's standard deviation."""
         counts = self.counts(self._named(effect))
         even = self.answers.even(effect) if norms else None
         if self.draws is not None:
@@ -361,4 +436,4 @@ class _Run:
         """Return the model of at most `limit` cells, and the set of its pairs."""
         cliques = self.answers.standing_out(limit)
         model = last_fit.fit(self.domain, self.answers.within(cliques), 1.0, "adaptive")
-        return model, {clique for clique in cliques if len(clique) == 2}
+        return model, {pair for clique in cliques for pair in itertools.combinations(clique, 2)}

@@ -723,7 +723,7 @@ def models():
     yield call("residual_plan.first_signal", records=100.0, cells=6)
     yield call("residual_plan.inverse_signal", norm=10.0, sigma=2.0, error=1.0, sizes=(3, 4), guess=0.1)
     yield call("residual_plan.fewer_cells", guess=2.0, inverse_signal=0.1)
-    yield call("residual_stages.pair_weights", domain=domain, workload=2)
+    yield call("residual_stages.set_weights", domain=domain, workload=2)
     yield call("residual_stages.staged_residuals", table=table, epsilon=1.0, delta=1e-5, workload=2, rng=RNG, neighbours="unbounded", total=4, records=5,
                max_cells=100, spare=("records", "total", "epsilon"))  # fmt: skip
     yield call(

@@ -175,6 +175,18 @@ def test_norms_share_their_budget_equally(neighbours):
         assert alone == pytest.approx(2 / 3) and alone < squared_mu_of_norms(found, sizes, neighbours) <= 2
 
 
+def test_triples_are_divided_at_the_largest_cost_for_bounded_neighbours():
+    sizes, triples = (2, 3, 5, 4), list(itertools.combinations(range(4), 3))
+    rng = np.random.default_rng(7)
+    stakes, signals, known = (dict(zip(triples, rng.exponential(size=4))) for _ in range(3))
+    parts = [sorted(1 / sizes[v] for v in triple) for triple in triples]
+    prices = [2 * (1 - low) * (1 - middle) for low, middle, _ in parts]
+    wanted = plan.water_filling(list(stakes.values()), prices, list(signals.values()), list(known.values()), 3.0)
+    found = plan.added(stakes, sizes, signals, known, 3.0, "bounded")
+    assert [found.get(triple, 0.0) for triple in triples] == pytest.approx(wanted)
+    assert squared_mu(found, sizes, "bounded") == pytest.approx(3.0)
+
+
 def test_a_lost_norm_does_not_make_a_pair_far_from_independence():
     guess = plan.first_signal(1000.0, 64)
     lost = plan.inverse_signal(-3.0, 1e5, 0.0, (8, 8), guess)

@@ -60,20 +60,25 @@ class CountsOnly:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("total", [None, 1990])
-def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_stated_cost(total, monkeypatch):
+@pytest.mark.parametrize("total, epsilon, workload", [(None, 1.0, 2), (1990, 1.0, 2), (None, 100.0, 3)])
+def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_stated_cost(
+    total, epsilon, workload, monkeypatch
+):
     """So everything but the answers is post-processing, and mu is not only a bound: it is the distance for any record,
     but for the norms, whose distance it bounds."""
     heard = Heard(monkeypatch)
     monkeypatch.setattr(residual_stages, "LARGE", 6)
-    first = staged_residuals(CountsOnly(TABLE), 1.0, 1e-6, rng=np.random.default_rng(2), total=total)
+    first = staged_residuals(CountsOnly(TABLE), epsilon, 1e-6, workload, rng=np.random.default_rng(2), total=total)
+    assert max(map(len, first.stages[-1].sigmas)) == workload
     answers = list(heard.given)
     asked = heard.replay()
     for gone in (0, 7, 1234):
         heard.again = list(answers)
         heard.asked = []
         without = Table(np.delete(TABLE.records, gone, axis=0), DOMAIN)
-        again = staged_residuals(CountsOnly(without), 1.0, 1e-6, rng=np.random.default_rng(2), total=total)
+        again = staged_residuals(
+            CountsOnly(without), epsilon, 1e-6, workload, rng=np.random.default_rng(2), total=total
+        )
         assert np.array_equal(again.synthetic.records, first.synthetic.records)
         norms = [stage.norms for stage in first.stages for _ in stage.sigmas]
         parts = [[one for one, norm in zip(each, norms, strict=True) if norm == of] for of in (True, False)
@@ -84,10 +89,13 @@ def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_s
 
 
 @pytest.mark.slow
-def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
+@pytest.mark.parametrize("epsilon, workload", [(1.0, 2), (100.0, 3)])
+def test_a_replaced_record_costs_no_more_than_stated(epsilon, workload, monkeypatch):
     heard = Heard(monkeypatch)
     monkeypatch.setattr(residual_stages, "LARGE", 6)
-    first = staged_residuals(TABLE, 1.0, 1e-6, rng=np.random.default_rng(3), neighbours="bounded")
+    given = {"neighbours": "bounded", "workload": workload}
+    first = staged_residuals(TABLE, epsilon, 1e-6, rng=np.random.default_rng(3), **given)
+    assert max(map(len, first.stages[-1].sigmas)) == workload
     assert any(stage.norms for stage in first.stages)
     answers, worst = list(heard.given), 0.0
     asked = heard.replay()
@@ -95,7 +103,7 @@ def test_a_replaced_record_costs_no_more_than_stated(monkeypatch):
         heard.again, heard.asked = list(answers), []
         records = TABLE.records
         records[5] = values
-        again = staged_residuals(Table(records, DOMAIN), 1.0, 1e-6, rng=np.random.default_rng(3), neighbours="bounded")
+        again = staged_residuals(Table(records, DOMAIN), epsilon, 1e-6, rng=np.random.default_rng(3), **given)
         assert np.array_equal(again.synthetic.records, first.synthetic.records)
         worst = max(worst, apart(asked, heard.asked))
     assert 0.5 * first.mu**2 < worst <= first.mu_used**2 * (1 + 1e-12) and first.mu_used <= first.mu
@@ -152,7 +160,7 @@ def test_large_tables_are_read_at_exactly_the_stated_cost(sizes, budget, monkeyp
     table, heard = dependent(domain, 60), Heard(monkeypatch)
     asked = []
     for records in (table.records, table.records[:-1]):
-        weights = residual_stages.pair_weights(domain, 2)
+        weights = residual_stages.set_weights(domain, 2)
         run = residual_stages._Run(Table(records, domain), weights, "unbounded", None, np.random.default_rng(4))
         run.ask({(): 0.5})
         run.stage(budget)
@@ -240,8 +248,113 @@ def test_workloads_weights_and_options():
 
 
 def test_weights_are_relative_to_their_mean():
-    weights = residual_stages.pair_weights(DOMAIN, {("a", "b"): 3e99, ("c", "a"): 1e99})
+    weights = residual_stages.set_weights(DOMAIN, {("a", "b"): 3e99, ("c", "a"): 1e99})
     assert weights == {(0, 1): pytest.approx(1.5), (0, 2): pytest.approx(0.5)}
+
+
+def test_larger_sets_give_their_weight_to_the_pairs_and_triples_inside_them():
+    """By the definition, for all sets of up to three attributes."""
+    workload = {("d", "b", "a", "c"): 2.0, ("a", "e", "c"): 0.5, ("c", "a"): 3.0, ("b",): 1.0, ("d",): 4.0}
+    wanted = {}
+    for k in (1, 2, 3):
+        for clique in itertools.combinations(range(5), k):
+            names = {DOMAIN.attributes[v] for v in clique}
+            larger = [weight for each, weight in workload.items() if k > 1 and len(each) > 2 and names <= set(each)]
+            wanted[clique] = sum(larger) + sum(w for each, w in workload.items() if k < 3 and names == set(each))
+    wanted = {clique: weight for clique, weight in wanted.items() if weight}
+    mean = np.mean([weight for clique, weight in wanted.items() if len(clique) < 3])
+    found = residual_stages.set_weights(DOMAIN, workload)
+    assert list(found) == sorted(wanted)
+    assert found == {clique: pytest.approx(weight / mean) for clique, weight in wanted.items()}
+
+
+# ---- triples
+
+
+def parity(n=3000, domain=None, seed=30):
+    """Records whose third attribute is usually the sum of the first two, modulo 2, so that all pairs are independent."""
+    rng = np.random.default_rng(seed)
+    records = rng.integers(0, 2, (n, 4))
+    records[:, 2] = np.where(rng.random(n) < 0.8, (records[:, 0] + records[:, 1]) % 2, records[:, 2])
+    return Table(records, domain or Domain({"x": 2, "y": 2, "z": 2, "w": 2}))
+
+
+def off(table, result, names) -> float:
+    return np.abs(result.synthetic.marginal(names) - table.marginal(names)).sum() / len(table)
+
+
+def test_triples_that_stand_out_are_measured_if_the_workload_has_them_and_the_budget_suffices():
+    table, triple = parity(), ("x", "y", "z")
+    run = lambda epsilon, workload: staged_residuals(table, epsilon, 1e-6, workload, rng=np.random.default_rng(31))  # noqa: E731
+    found = run(10.0, 3)
+    assert [stage.norms for stage in found.stages] == [False] * 4 + [True, False]
+    assert set(found.stages[-2].sigmas) == set(itertools.combinations(table.domain.attributes, 3))
+    assert triple in found.stages[-1].sigmas and triple in found.model.cliques
+    assert off(table, found, triple) < 0.02 < 0.7 < off(table, run(10.0, 2), triple)
+    for others in (2, [("x", "y"), ("z", "w")], [("x", "y", "w")]):
+        assert triple not in run(10.0, others).stages[-1].sigmas
+    assert np.array_equal(run(0.1, 3).synthetic.records, run(0.1, 2).synthetic.records)
+
+
+def test_heavier_triples_get_more_precision():
+    sets = {("a", "b", "d"): 1.0, ("a", "c", "d"): 1.0}
+    heavy, light = (
+        staged_residuals(TABLE, 100.0, 1e-6, sets | {("a", "b", "c"): w}, rng=np.random.default_rng(36)).stages[-1]
+        for w in (50.0, 0.02)
+    )
+    assert heavy.sigmas["a", "b", "c"] < 0.5 * light.sigmas["a", "b", "c"]
+
+
+def test_a_pair_counts_once_more_for_each_triple_that_contains_it():
+    found = Answers((2, 2, 2, 2), 4000.0)
+    for v in range(4):
+        found.record((v,), np.zeros(2), 1.0)
+    for pair, distance in {(0, 1): 60.0, (1, 2): 10.0, (0, 2): 10.0, (2, 3): 100.0}.items():
+        found.record(pair, distance * np.array([[1.0, -1.0], [-1.0, 1.0]]), 1.0)
+    assert found.standing_out(10**6)[4:6] == [(2, 3), (0, 1)]
+    found.expected = {(0, 1, 2): np.zeros((2, 2, 2)), (0, 1, 3): np.zeros((2, 2, 2))}
+    assert found.standing_out(10**6)[4:6] == [(0, 1), (2, 3)]
+
+
+def test_all_triples_and_sets_of_four_are_what_they_contain():
+    """The same digits for all sets of three attributes, their collection, and equal weights of theirs."""
+    table = parity()
+    triples = list(itertools.combinations(table.domain.attributes, 3))
+    one, *others = (
+        staged_residuals(table, 10.0, 1e-6, workload, rng=np.random.default_rng(32))
+        for workload in (3, triples, dict.fromkeys(triples, 7.0), 4)
+    )
+    for other in others:
+        assert np.array_equal(one.synthetic.records, other.synthetic.records) and one.mu_used == other.mu_used
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_without_a_triple_that_stands_out_the_budget_goes_to_pairs(neighbours):
+    records = np.stack(np.unravel_index(np.arange(16 * 200) % 16, (2,) * 4), axis=1)
+    table = Table(records, parity().domain)
+    found = staged_residuals(table, 3.0, 1e-6, 3, rng=np.random.default_rng(33), neighbours=neighbours)
+    assert found.stages[-2].norms and max(map(len, found.stages[-1].sigmas)) == 2
+    assert found.mu * (1 - 1e-6) <= found.mu_used <= found.mu
+
+
+def test_a_run_that_continues_uses_triples_even_if_it_cannot_measure_them():
+    table, triple = parity(), ("x", "y", "z")
+    earlier = staged_residuals(table, 10.0, 1e-6, 3, rng=np.random.default_rng(34)).stages
+    found = staged_residuals(table, 0.05, 1e-6, 3, rng=np.random.default_rng(35), earlier=earlier, records=3000)
+    assert len(found.stages) == 2 and max(len(names) for names in found.stages[-1].sigmas) < 3
+    assert off(table, found, triple) < 0.1
+
+
+def test_large_triples_are_left_out_by_size(monkeypatch):
+    weights = residual_stages.set_weights(DOMAIN, 3)
+    cells = lambda triple: math.prod(DOMAIN.sizes[v] for v in triple)  # noqa: E731
+    alive = set(itertools.combinations(range(4), 3))  # the fifth attribute has one value
+    triples = lambda: set(residual_stages._Run(TABLE, weights, "unbounded", None, None).triples)  # noqa: E731
+    assert triples() == alive
+    monkeypatch.setattr(residual_stages, "_EARLY_CELLS", 40)
+    assert triples() == {triple for triple in alive if cells(triple) <= 40}
+    monkeypatch.setattr(residual_stages, "_MOST_MEASURED", 40)
+    assert triples() == {min(alive, key=cells)}
 
 
 def test_attributes_of_one_value_alone():
@@ -254,7 +367,7 @@ def test_attributes_of_one_value_alone():
 
 def test_pairs_with_too_many_cells_are_left_out_by_size(monkeypatch):
     monkeypatch.setattr(residual_stages, "_MOST_MEASURED", 30)
-    run = residual_stages._Run(TABLE, residual_stages.pair_weights(DOMAIN, 2), "unbounded", None, None)
+    run = residual_stages._Run(TABLE, residual_stages.set_weights(DOMAIN, 2), "unbounded", None, None)
     assert sum(math.prod(DOMAIN.sizes[v] for v in pair) for pair in run.pairs) <= 30
     assert {v for effect in run.stakes for v in effect} == {0, 1, 2, 3}
 
@@ -397,8 +510,9 @@ def test_answers_for_one_residual_are_averaged_by_precision():
         ({"delta": 1.0}, r"delta must be in \[1e-300, 1\), got 1"),
         ({"rng": 3}, "rng must be a numpy.random.Generator"),
         ({"neighbours": "near"}, "neighbours must be one of 'unbounded', 'bounded', got 'near'"),
-        ({"workload": 3}, r"workload must be in \[1, 2\], got 3"),
-        ({"workload": [("a", "b", "c")]}, "workload must contain sets of one or two attributes, got a set of 3"),
+        ({"workload": 6}, r"workload must be in \[1, 5\], got 6"),
+        ({"workload": [("a", "b", "a")]}, "attributes must all be different, got 'a' twice"),
+        ({"workload": {("a", "b", "c"): -1.0}}, "workload weight must be in .1e-100, 1e100., got -1"),
         ({"workload": []}, "workload must contain a non-empty set"),
         ({"workload": {("a", "b"): 0.0}}, "workload weight must be in .1e-100, 1e100., got 0"),
         ({"workload": [("a", "z")]}, "attributes must be among"),
