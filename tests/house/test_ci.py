@@ -1,7 +1,12 @@
-"""`.ci/run` runs every step, and fails if any step fails (scripts stand in for the tools)."""
+"""`.ci/run` runs every step, and fails if any step fails (scripts stand in for the tools). The commands that run tests
+run those of their tier, and four quarters run what `make test` leaves out."""
 
+import json
 import os
+import re
+import shlex
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -109,3 +114,78 @@ def test_a_failure_anywhere_is_the_outcome(tree, failing, counted):
     status, said, calls = run(tree, FAILING=failing)
     assert status and said[-1] == counted
     assert len(calls) == 7  # all else has its turn
+
+
+# ---- the tiers: which tests of one file each command runs
+
+TESTS = """
+import pytest
+
+def test_quick():
+    pass
+
+@pytest.mark.slow
+def test_slow():
+    pass
+
+@pytest.mark.full
+@pytest.mark.parametrize("n", range(20))
+def test_full(n):
+    pass
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("n", range(20))
+def test_sampled(n):
+    pass
+"""
+COLLECT = """
+import json, sys
+import pytest
+
+class Noted(list):
+    def pytest_collection_finish(self, session):
+        self += [item.name for item in session.items]
+
+every = json.loads(sys.argv[1])
+found = [Noted() for _ in every]
+for words, noted in zip(every, found, strict=True):
+    assert pytest.main([*words, "--collect-only", *sys.argv[2:]], plugins=[noted]) == 0
+print("", json.dumps(found), sep="\\n")
+"""
+
+
+def words(command: str, file: str = "Makefile") -> list[str]:
+    """Return the words that a command of make hands to pytest."""
+    recipe = re.search(rf"(?m)^{command}: .*\n((?:\t.*\n)+)", (ROOT / file).read_text(encoding="utf-8"))[1]
+    return shlex.split(re.search(r"-m pytest (.*?)(?: \|\| .*)?\n", recipe)[1])
+
+
+@pytest.mark.slow
+def test_each_command_runs_its_tier_and_four_quarters_the_rest(tmp_path):
+    (tmp_path / "test_one.py").write_text(TESTS)
+    quarter = words("quarter", "scripts/maintaining.mk")
+    every = [words("check"), words("test"), words("test-all")]
+    every += [[word.replace("$(QUARTER)", str(each)) for word in quarter] for each in range(4)]
+    settings = [
+        "-c",
+        str(ROOT / "pyproject.toml"),
+        "--rootdir",
+        str(tmp_path),
+        "-p",
+        "tests.conftest",
+        "-p",
+        "no:cacheprovider",
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", COLLECT, json.dumps(every), *settings, "test_one.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env=plain() | {"PYTHONPATH": str(ROOT)},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    check, test, everything, *quarters = json.loads(done.stdout.splitlines()[-1])
+    few = [f"test_sampled[{n}]" for n in (0, 6, 13)]
+    assert (check, test) == (["test_quick", *few], ["test_quick", "test_slow", *few])
+    assert len(everything) == 42 and all(quarters)
+    assert sorted(sum(quarters, test)) == sorted(everything)  # each test in one quarter
