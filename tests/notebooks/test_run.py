@@ -1,6 +1,5 @@
 """notebooks/tools/run.py: what it refuses before anything runs, and what it leaves behind."""
 
-import fcntl
 import importlib.util
 import os
 import re
@@ -8,6 +7,7 @@ import shlex
 import signal
 import subprocess
 import sys
+import threading
 import time
 import types
 from pathlib import Path
@@ -599,19 +599,38 @@ def test_a_run_ends_with_the_make_that_started_it(long_notebook, tmp_path):
     assert (tmp_path / "first").read_text() == "ran\n" and (tmp_path / "out.ipynb").is_file()
 
 
-@pytest.mark.full
-def test_a_run_waits_for_an_earlier_one_of_the_same_notebook(notebook, tmp_path):
-    path = notebook()
-    lock = tmp_path / f"record/cells/{tmp_path.name}.small.lock"
-    lock.parent.mkdir(parents=True)
-    words = [sys.executable, str(RUN), str(path), "-o", "out.ipynb", "--record", "record"]
-    with lock.open("a") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
-        running = subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
-        assert [running.stdout.readline().split()[0] for _ in range(2)] == ["running", "waiting"]
-        assert running.poll() is None
-    running.communicate(timeout=240)
-    assert running.returncode == 0 and (tmp_path / "out.ipynb").is_file()
+def test_a_run_waits_for_an_earlier_one_of_the_same_notebook(run, tmp_path, capsys):
+    path, entered = tmp_path / "small.ipynb", threading.Event()
+
+    def later():
+        with run.recorded(path, tmp_path / "record", new_notebook(), {}):
+            entered.set()
+
+    waits = threading.Thread(target=later)
+    with run.recorded(path, tmp_path / "record", new_notebook(), {}):
+        waits.start()
+        assert not entered.wait(0.2)
+    waits.join()
+    assert entered.is_set() and "an earlier run has not ended yet" in capsys.readouterr().out
+
+
+def test_cells_that_are_kept_do_not_run_again(tmp_path, monkeypatch):
+    made_with, asked, told = ["now"], [], []
+    monkeypatch.setattr(kept, "key", lambda notebook: made_with[0])
+    monkeypatch.setattr(kept, "_ask", lambda client, function, path: asked.append(function))
+    watch = types.SimpleNamespace(seconds=0.0, at=lambda index, before=0.0: told.append((index, before)))
+
+    def cells():
+        client = types.SimpleNamespace(nb=new_notebook(cells=[new_code_cell(source) for source in "123"]))
+        return kept.Keeper(tmp_path / "cells", watch).left(client)
+
+    interrupted = cells()
+    assert next(interrupted) == 0
+    watch.seconds = 5.0
+    assert next(interrupted) == 1 and asked == ["save"]
+    assert list(cells()) == [1, 2] and asked == ["save", "load"] and (1, 5.0) in told
+    made_with[0] = "later"
+    assert list(cells()) == [0, 1, 2]
 
 
 @pytest.mark.full
