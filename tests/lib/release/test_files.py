@@ -201,8 +201,3 @@ def test_a_place_that_cannot_be_replaced_is_refused_before_the_block(tmp_path):
     finally:
         subprocess.run(["umount", tmp_path / "disk"], check=True)
     assert names(tmp_path) == ["disk"]
-
-
-def test_what_a_killed_release_leaves_is_ignored_by_git():
-    for place in (".released-k3jx/made/synthetic.csv", "notebooks/.released-k3jx"):
-        assert subprocess.run(["git", "check-ignore", "-q", place], cwd=ROOT).returncode == 0
