@@ -42,18 +42,23 @@ SUITS = import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info[:2
 PYTHON3 = $(shell for python in python3.11 python3.12 python3.13 python3 python; do \
 	"$$python" -c '$(SUITS)' >/dev/null 2>&1 && { echo "$$python"; break; }; done)
 
-# `installed` is written last: a half-made environment is made again from nothing.
+# `installed` is written last: a half-made environment is made again from nothing. Of two that begin at once the second waits.
+define INSTALL
+if test .venv/installed -nt requirements.lock && test .venv/installed -nt pyproject.toml; then exit 0; fi
+echo "environment: .venv with $$("$$BASE" --version)"
+"$$BASE" -m venv --clear .venv
+awk '/^[^ #]/ {keep = /^uv==/} keep' requirements.lock > .venv/uv.txt
+.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.txt
+.venv/bin/python -m uv pip sync --quiet --python .venv/bin/python --require-hashes requirements.lock
+.venv/bin/python -m uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
+touch .venv/installed
+endef
+.venv/installed: export INSTALL := $(INSTALL)
 .venv/installed: requirements.lock pyproject.toml
 	@test ! -L .venv || { echo ".venv is a link to the environment of another checkout and is not rebuilt from here; use make PYTHON=.venv/bin/python" >&2; exit 2; }
-	@python="$(PYTHON3)"; test -n "$$python" || { \
+	@export BASE="$(PYTHON3)"; test -n "$$BASE" || { \
 	  echo "No usable Python 3.11, 3.12 or 3.13 found (on Debian, the venv module is in python3-venv)." >&2; exit 1; }; \
-	echo "environment: .venv with $$("$$python" --version)"; \
-	"$$python" -m venv --clear .venv
-	@awk '/^[^ #]/ {keep = /^uv==/} keep' requirements.lock > .venv/uv.txt
-	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/uv.txt
-	@.venv/bin/python -m uv pip sync --quiet --python .venv/bin/python --require-hashes requirements.lock
-	@.venv/bin/python -m uv pip install --quiet --python .venv/bin/python --no-deps --no-build-isolation --editable .
-	@touch $@
+	mkdir -p build; "$$BASE" notebooks/tools/alone.py build/environment.lock sh -ec "$$INSTALL"
 
 # Instructors and developers need more packages. Their locks give shared packages the reader's versions.
 .venv/classroom .venv/development: .venv/%: requirements-%.lock .venv/installed

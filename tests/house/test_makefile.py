@@ -227,6 +227,23 @@ def test_of_two_that_build_at_once_the_second_waits_and_finds_the_book(tree):
     assert (tree / "build/html/index.html").read_text().startswith("changed\n")
 
 
+def test_of_two_that_make_the_environment_at_once_the_second_waits_and_finds_it(tree):
+    (tree / "base").write_text(f"""#!/bin/sh
+case "$*" in
+  *alone.py*) exec "{sys.executable}" "$@" ;;
+  "-m venv"*) echo "made" >> log; sleep 1; mkdir -p .venv/bin; cp base .venv/bin/python ;;
+esac
+""")
+    (tree / "base").chmod(0o755)
+    (tree / "log").write_text("")
+    command = ["make", "PYTHON3=./base", ".venv/installed"]
+    two = [subprocess.Popen(command, cwd=tree, stdout=subprocess.PIPE, text=True, env=plain()) for _ in "ab"]
+    said = sorted(each.communicate()[0] for each in two)
+    assert [each.returncode for each in two] == [0, 0], said
+    assert sum("another process holds the lock" in each for each in said) == 1
+    assert (tree / "log").read_text() == "made\n" and (tree / ".venv/installed").is_file()
+
+
 def test_a_killed_build_leaves_the_good_book_and_no_lock(tree):
     good = (tree / "build/html/index.html").read_text()
     (tree / "book/page.md").write_text("changed\n")
