@@ -93,12 +93,11 @@ def main(arguments=None) -> int:
         print(f"{options.claims.name} does not exist: run `gather` first", file=sys.stderr)
         return 1
     try:
-        records = gathered_records(options.claims)
+        records, known = gathered_records(options.claims), claims.load()
+        real = load_full(options.full, known)
     except LedgerError as error:
         print(error, file=sys.stderr)
         return 1
-    known = claims.load()
-    real = load_full(options.full, known)
     if options.command == "downloads":
         downloads(known, records, real, options.output)
     else:

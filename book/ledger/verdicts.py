@@ -140,7 +140,7 @@ def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> 
     kept, made = pd.DataFrame(columns=KEPT), _made()
     if only:
         again = {f"notebooks/{name}.ipynb" for name in only}
-        kept, made = results.load(output).fillna("").astype(str), _made_again(output, [id] if id else only)
+        kept, made = _kept(output), _made_again(output, [id] if id else only)
         found = [record for record in found if record.notebook in again and id in ("", record.id)]
         mine = {id} if id else {record.id for record in found} | set(kept["id"][kept["notebook"].isin(again)])
         known = Ledger(known.documents, {id: claim for id, claim in known.all.items() if id in mine})
@@ -154,6 +154,18 @@ def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> 
     rows = pd.concat([kept, pd.DataFrame([asdict(record) for record in settled], columns=KEPT)])
     results.save(output, rows.sort_values("id", ignore_index=True), made, part=bool(only))
     return settled
+
+
+def _kept(path: Path) -> pd.DataFrame:
+    """Return the rows of the full run in the file at `path`, as text. Raises `LedgerError` for a file of another shape."""
+    try:
+        found = results.load(path)
+        got = ", ".join(found.columns)
+    except ValueError as error:  # of pandas: an empty file, or rows of different lengths
+        got = f"a file that is not one: {error}"
+    if got != ", ".join(KEPT):
+        raise LedgerError(f"{path} must have the columns {', '.join(KEPT)}, got {got}")
+    return found.astype(object).fillna("").astype(str)
 
 
 def _made() -> dict[str, str]:
@@ -173,7 +185,7 @@ def chapters(id: str, sources: Path, kept: Path) -> list[str]:
     """
     claims.load()[id]
     found = [path for path in sorted(sources.glob("*/*.ipynb")) if _names(path, id)]
-    found = found or [sources.parent / row["notebook"] for row in results.rows(kept) if row["id"] == id]
+    found = found or [sources.parent / name for each, name in _kept(kept)[["id", "notebook"]].values if each == id]
     if not found:
         raise LedgerError(f"{id}: no chapter judges it. Call `claims.check({id!r}, value)` in one")
     return [path.relative_to(sources).with_suffix("").as_posix() for path in found]
@@ -215,7 +227,7 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
     if not path.is_file():
         return {}
     found, known = {}, ledger.all
-    for row in results.rows(path):
+    for row in _kept(path).to_dict("records"):
         claim = known.get(row["id"])
         if claim is not None and claim.judge != claims.READ and claim.printed == row["published"]:
             document = ledger.document(claim)
@@ -227,7 +239,7 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
 
 def package(path: Path, output: Path) -> None:
     """Write every claim with the full run's verdict for the package. Raises `LedgerError` naming claims not judged."""
-    known, found = claims.load().claims, {row["id"]: row for row in results.rows(path)}
+    known, found = claims.load().claims, {row["id"]: row for row in _kept(path).to_dict("records")}
     if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
         raise LedgerError(
             "these claims must be judged in their current wording: "

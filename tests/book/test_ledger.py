@@ -517,6 +517,20 @@ def test_a_claim_that_cannot_be_kept_leaves_the_files(house, capsys, monkeypatch
     assert path.read_bytes() == before and not (house / "packed.csv").exists()
 
 
+@pytest.mark.parametrize("content", ["", "{", "[]\n", "null\n", "id,verdict\na,b\n", "a,b\n1,2,3,4\n"])
+@pytest.mark.parametrize("name", ["package", "page", "full"])
+def test_a_damaged_file_of_the_full_run_is_named(house, capsys, content, name):
+    damaged, made = full_run(house, REST), ["--output", str(house / "made")]
+    gather(house)
+    damaged.write_text(content, encoding="utf-8")
+    folders = ["--executed", str(house / "executed"), "--notebooks", str(house / "notebooks")]
+    given = {"page": ["--claims", str(house / "build/claims.json"), *made], "package": made}
+    given["full"] = [*folders, "--only", "doc/01_a"]
+    assert command.main([name, "--full", str(damaged), *given[name]]) == 1
+    assert f"{damaged} must have the columns id, published, " in capsys.readouterr().err
+    assert damaged.read_text(encoding="utf-8") == content and not (house / "made").exists()
+
+
 def test_a_claim_is_judged_where_the_code_names_it(house):
     kept = full_run(house, REST)
     code = nbformat.v4.new_code_cell("claims.check('doc.data', 6)")
