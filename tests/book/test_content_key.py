@@ -677,6 +677,7 @@ READERS = {
     "miura2025/residual_audits.csv": set(),
     "miura2025/scores.csv": AIM | {"miura2025/02_accuracy", "miura2025/05_details"},
     "miura2025/staged_ablation.csv": {"miura2025/06_stages"},
+    "miura2025/staged_triples.csv": {"miura2025/06_stages"},
     "miura2025/staged_tables.csv": {"miura2025/06_stages"},
     "sei2017/figure5.csv": NETWORKS,
     "sei2017/figure5_at_10.csv": NETWORKS,

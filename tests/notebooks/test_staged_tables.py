@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lib.tables import Domain, utility
+from lib.tables import Domain, aim, utility
 from lib.tables.residual_stages import staged_residuals
 from notebooks.studies import staged_tables
 from tests import made_up
@@ -34,6 +34,10 @@ def test_a_row_is_what_the_run_was(monkeypatch):
     assert frame["method"].tolist() == ["aim", "staged"] * 2 and frame["design"].all()
     again = staged_residuals(table, 1.0, staged_tables.DELTA, rng=np.random.default_rng(4)).synthetic
     assert frame.loc[3, ["error1", "error2"]].tolist() == [utility.marginal_error(table, again, k) for k in (1, 2)]
+    frame = staged_tables.compare(["wage"], 1, epsilons=(100.0,), methods=staged_tables.OF_TRIPLES, seed=3)
+    for row, method in enumerate((aim, staged_residuals)):
+        again = method(table, 100.0, staged_tables.DELTA, 3, rng=np.random.default_rng(3)).synthetic
+        assert frame.loc[row, "error3"] == utility.marginal_error(table, again, 3)
 
 
 @pytest.mark.slow
