@@ -1,4 +1,4 @@
-"""AIM compared with other programs, over the seeds that `make peers` has kept (beyond miura2025)."""
+"""AIM and staged residuals compared with other programs, over the seeds that `make peers` has kept (beyond miura2025)."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ import pandas as pd
 from book.kept import results
 
 FILE, FITS = results.FOLDER / "miura2025/peers.csv", results.FOLDER / "miura2025/fits.csv"
-OURS = "ours"
+OURS, STAGED = "ours", "staged"  # our AIM and our staged residuals
 LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
 TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie", "credit_cards")
 ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
 
 
-def summary(frame: pd.DataFrame | None = None) -> pd.DataFrame:
+def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame:
     """Return a row for each table, epsilon and program: means of its errors, their standard errors, and costs.
 
     frame : a row a seed, as in the kept file, which is the default
+    ours : the one of our programs, `OURS` or `STAGED`, that is compared with the others
 
     Columns error1 to error3 and se1 to se3; seeds; cpu_s and first_s, medians; peak_mb, the maximum; tuned, whether the
     table took part in the choice of AIM's settings (`TUNED`). Programs that have not finished twice, and tables without
     another program, are omitted.
     """
     frame = results.load(FILE) if frame is None else frame
+    frame = frame[~frame["program"].isin({OURS, STAGED} - {ours})]
     groups = frame.dropna(subset=["error1"]).groupby(["table", "epsilon", "program"])
     found = groups[[*ERRORS.values()]].mean()
     found[["se1", "se2", "se3"]] = groups[[*ERRORS.values()]].sem()
@@ -38,28 +40,29 @@ def summary(frame: pd.DataFrame | None = None) -> pd.DataFrame:
 def seeds() -> pd.DataFrame:
     """Return how many seeds of each program are kept, by table and epsilon."""
     frame = results.load(FILE).dropna(subset=["error1"])
+    frame = frame[frame["program"] != STAGED]
     return frame.groupby(["table", "epsilon", "program"]).size().unstack(fill_value=0)
 
 
-def behind(found: pd.DataFrame) -> pd.DataFrame:
+def behind(found: pd.DataFrame, ours: str = OURS) -> pd.DataFrame:
     """Return our errors minus each peer's, in standard errors of the difference (below 0: ours are smaller), and costs.
 
-    found : a `summary`
+    found : a `summary` of `ours`
 
     The result has a row for each table, epsilon and peer. Its columns are 1-way to 3-way, CPU and memory (the peer's costs
     over ours), and first, the CPU including the imports of our first run in a process. Column ratio is the peer's 2-way
     error over ours, and spread is its standard error.
     """
-    ours, peers = (found.xs(OURS, level="program"), found.drop(index=OURS, level="program"))
-    ours = ours.reindex(peers.index.droplevel("program")).set_index(peers.index)
+    own, peers = (found.xs(ours, level="program"), found.drop(index=ours, level="program"))
+    own = own.reindex(peers.index.droplevel("program")).set_index(peers.index)
     rows = {
-        way: (ours[column] - peers[column]) / np.hypot(ours[f"se{column[-1]}"], peers[f"se{column[-1]}"])
+        way: (own[column] - peers[column]) / np.hypot(own[f"se{column[-1]}"], peers[f"se{column[-1]}"])
         for way, column in ERRORS.items()
     }
-    rows |= {"CPU": peers["cpu_s"] / ours["cpu_s"], "memory": peers["peak_mb"] / ours["peak_mb"]}
-    rows["first"] = peers["cpu_s"] / (ours["cpu_s"] + ours["first_s"])
-    ratio = peers["error2"] / ours["error2"]
-    spread = ratio * np.hypot(peers["se2"] / peers["error2"], ours["se2"] / ours["error2"])
+    rows |= {"CPU": peers["cpu_s"] / own["cpu_s"], "memory": peers["peak_mb"] / own["peak_mb"]}
+    rows["first"] = peers["cpu_s"] / (own["cpu_s"] + own["first_s"])
+    ratio = peers["error2"] / own["error2"]
+    spread = ratio * np.hypot(peers["se2"] / peers["error2"], own["se2"] / own["error2"])
     return pd.DataFrame(rows | {"ratio": ratio, "spread": spread}).dropna(subset=["ratio"])
 
 

@@ -130,6 +130,19 @@ def encoded(name, folder) -> Path:
 # ---- in the measured processes
 
 
+def staged(meter, table, epsilon, seed) -> dict:
+    """Run our staged residuals once."""
+    from lib.tables.residual_stages import staged_residuals as run
+
+    table, rng = aim.load_table(table), np.random.default_rng(int(seed))
+    first = measure.Meter()
+    with first:
+        run(Table(table.records[:2], table.domain), 1.0, aim.DELTA, K, rng=np.random.default_rng(0))
+    with meter:
+        result = run(table, float(epsilon), aim.DELTA, K, rng=rng)
+    return aim.named(aim.errors(table, result.synthetic.marginal)) | {"first_s": first.reading()["cpu_s"]}
+
+
 def whole(meter, table, epsilon, seed, measured) -> dict:
     """Run our AIM once, with the errors of its model; its measurements go into the file `measured`."""
     from lib.tables.adaptive_iterative import aim as run

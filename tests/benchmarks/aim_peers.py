@@ -1,4 +1,4 @@
-"""AIM beside its peers over whole runs, seed by seed, kept in book/results/miura2025/peers.csv.
+"""AIM and staged residuals beside AIM's peers over whole runs, seed by seed, kept in book/results/miura2025/peers.csv.
 
     make peers TABLES=folder MBI=folder SEEDS=5 LIMIT=900 FOR="fair mortgages"
 
@@ -9,12 +9,12 @@ AIM is for all pairs at delta 1e-9 on the domain as it is given, and each progra
 `peers/` list the exceptions. Each seed runs in a separate process.
 
 A peer takes minutes for a seed, so the result of each seed is kept when it ends. After an interruption, the next call
-goes on from there, and a call with more tables or seeds adds these. Our program runs at least `OUR_SEEDS` seeds. A seed
+goes on from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A seed
 is run again if the program that made its result has another version, and until then the old row stays. The version of
-our program is the key of its code, and the version of a peer is its release. For `mbi` the version includes the digest
+ours is the key of its code, and the version of a peer is its release. For `mbi` the version includes the digest
 of its script, and for each program the digest of the module that calls it. A run that did not end within LIMIT CPU
 seconds is kept without errors, and no further seed is begun for its table, epsilon and program until LIMIT is larger.
-For our program, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
+For ours, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ import pandas as pd
 
 from book.kept import results
 from lib.numerics import checks
-from notebooks.studies.aim_peers import FILE, OURS
+from notebooks.studies.aim_peers import FILE, OURS, STAGED
 from tests.benchmarks import aim, aim_accuracy, measure
 
-CODE = "lib/tables/adaptive_iterative.py"
+CODE = {OURS: "lib/tables/adaptive_iterative.py", STAGED: "lib/tables/residual_stages.py"}
 OUR_SEEDS = 20  # at least: they take seconds, and the fewer of them, the larger the error of a difference
 PLACE = ["table", "epsilon", "program", "seed"]
 ERRORS = ["error1", "error2", "error3"]
@@ -41,8 +41,10 @@ COLUMNS = [*PLACE, "version", "records", "attributes", *ERRORS, "cpu_s", "peak_m
 
 def versions() -> dict[str, str]:
     """Return the version of each installed program, ours first, as its rows give it."""
-    called = hashlib.sha256(inspect.getsource(aim_accuracy.whole).encode()).hexdigest()[:12]
-    found = {OURS: f"code {results.key(CODE)[:12]} called by {called}"}
+    found = {}
+    for ours, calls in {OURS: aim_accuracy.whole, STAGED: aim_accuracy.staged}.items():
+        called = hashlib.sha256(inspect.getsource(calls).encode()).hexdigest()[:12]
+        found[ours] = f"code {results.key(CODE[ours])[:12]} called by {called}"
     for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
         if python := measure.peer(peer):
             (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer}-*.dist-info")
@@ -64,6 +66,8 @@ def row(place, version, file, limit) -> dict:
         if program == OURS:
             arguments = (file, epsilon, seed, Path(folder, "measured.npz"))
             line = measure.child("tests.benchmarks.aim_accuracy", "whole", *arguments)
+        elif program == STAGED:
+            line = measure.child("tests.benchmarks.aim_accuracy", "staged", file, epsilon, seed)
         else:
             module, arguments = f"tests.benchmarks.peers.{program}", (file, aim_accuracy.K, epsilon, seed)
             line = measure.child(module, "seeded", *arguments, python=measure.peer(program), limit=limit)
@@ -82,7 +86,7 @@ def run(names, seeds, limit, output=FILE) -> int:
                 file = aim_accuracy.encoded(name, Path(folder))
                 for program, version in current.items():
                     for epsilon in aim_accuracy.EPSILONS:
-                        wanted = max(seeds, OUR_SEEDS) if program == OURS else seeds
+                        wanted = max(seeds, OUR_SEEDS) if program in CODE else seeds
                         _seeds((name, epsilon, program), version, wanted, limit, file, output)
             except (measure.Absent, subprocess.CalledProcessError) as reason:
                 print(f"{name}: left out, {reason}", file=sys.stderr)
@@ -112,8 +116,10 @@ def _stands(kept, version, limit) -> bool:
 
 
 def _provenance(limit) -> dict:
-    """Return the provenance with the key of our code; the rows of a peer give its version."""
-    made = results.collect("tests.benchmarks.aim_peers", [], data="real", settings={"limit": limit}, code=CODE)
+    """Return the provenance with the keys of our code; the rows of a peer give its version."""
+    made = results.collect(
+        "tests.benchmarks.aim_peers", [], data="real", settings={"limit": limit}, code=" ".join(CODE.values())
+    )
     return made | {"command": "make peers"}
 
 

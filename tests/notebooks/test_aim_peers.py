@@ -42,9 +42,10 @@ def test_a_seed_that_is_kept_is_not_run_again(asked, monkeypatch, tmp_path):
 
 @pytest.mark.slow
 def test_ours_which_take_seconds_have_more_seeds(asked, monkeypatch, tmp_path):
-    run(monkeypatch, tmp_path / "peers.csv", **{told.OURS: "1"}, peer="1")
+    run(monkeypatch, tmp_path / "peers.csv", **{told.OURS: "1", told.STAGED: "1"}, peer="1")
     programs = [place[2] for place in asked]
-    assert programs.count("peer") == 2 and programs.count(told.OURS) == aim_peers.OUR_SEEDS > 2
+    assert programs.count("peer") == 2
+    assert programs.count(told.OURS) == programs.count(told.STAGED) == aim_peers.OUR_SEEDS > 2
 
 
 def test_another_version_is_run_again_and_the_others_stay(asked, monkeypatch, tmp_path):
@@ -125,12 +126,13 @@ def seeds(program, errors, cpu, table="fair"):
     return [about | line | {"seed": seed} for seed, line in enumerate(lines)]
 
 
-def test_the_chapter_counts_standard_errors_of_the_difference():
+@pytest.mark.parametrize("ours, other", [(told.OURS, told.STAGED), (told.STAGED, told.OURS)])
+def test_the_chapter_counts_standard_errors_of_the_difference(ours, other):
     """Means .2 and .3 with standard errors .1/sqrt(3) and .2/sqrt(3): .1 is .1/sqrt(.05/3) = .775 of the difference's."""
-    rows = seeds(told.OURS, (0.1, 0.2, 0.3), 2.0) + seeds("dpmm", (0.1, 0.3, 0.5), 100.0)
-    found = told.summary(pd.DataFrame(rows))
+    rows = seeds(ours, (0.1, 0.2, 0.3), 2.0) + seeds("dpmm", (0.1, 0.3, 0.5), 100.0) + seeds(other, (0.7, 0.8), 9.0)
+    found = told.summary(pd.DataFrame(rows), ours)
     assert found.loc[("fair", 1.0, "dpmm"), "se2"] == pytest.approx(0.2 / 3**0.5)
-    (line,) = told.behind(found).reset_index().to_dict("records")
+    (line,) = told.behind(found, ours).reset_index().to_dict("records")
     assert [line[way] for way in told.ERRORS] == pytest.approx([-0.7746] * 3, abs=1e-4)
     assert [line[key] for key in ("CPU", "first", "memory", "ratio")] == pytest.approx([50, 20, 50, 1.5])
     assert line["spread"] == pytest.approx(1.5 * ((0.2 / 0.3) ** 2 / 3 + (0.1 / 0.2) ** 2 / 3) ** 0.5)
@@ -160,6 +162,7 @@ def test_the_chapter_leaves_out_what_did_not_end_and_single_seeds():
 
 def test_the_chapter_says_how_many_seeds_there_are(monkeypatch, tmp_path):
     rows = seeds(told.OURS, (0.1, 0.2), 2.0) + seeds("dpmm", (0.1,), 9.0) + seeds("mbi", (None,), 9.0, "else")
+    rows += seeds(told.STAGED, (0.1, 0.2), 2.0)
     pd.DataFrame(rows).to_csv(tmp_path / "peers.csv", index=False)
     monkeypatch.setattr(told, "FILE", tmp_path / "peers.csv")
     assert told.seeds().to_dict("index") == {("fair", 1.0): {"dpmm": 1, told.OURS: 2}}
