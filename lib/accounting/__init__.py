@@ -1,8 +1,8 @@
-"""Compute what a release costs in privacy, by divergences, conversions, exact curves and composition.
+"""Compute the privacy cost of a release by divergences, conversions, exact curves and composition.
 
 `gaussian_epsilon` gives the cost of Gaussian noise, and `gaussian_sigma` gives the noise that a guarantee needs.
-`Accountant` gives the cost of several mechanisms together, and `sampled_gaussian.rdp_epsilon` gives the cost of DP-SGD
-by RDP. `zcdp_to_dp` and `rdp_to_dp` convert a cost to (epsilon, delta).
+`Accountant` gives the joint cost of several mechanisms, and `sampled_gaussian.rdp_epsilon` gives the cost of DP-SGD by
+Rényi DP. `zcdp_to_dp` and `rdp_to_dp` convert a cost to (epsilon, delta).
 """
 
 from .bounded_range import compose_schedule  # epsilon of a schedule of AIM, composed numerically

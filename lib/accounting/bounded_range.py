@@ -9,17 +9,17 @@ epsilon (Durfee and Rogers 2019). How much privacy cost this property saves depe
 - With "bounded range prv", it composes `numerical.BoundedRangeLoss`, one privacy random variable for all t.
 - With "pure dp", it ignores the range and composes randomized response, the worst epsilon-DP mechanism.
 
-To find the smallest epsilon, let L be the total privacy loss of the steps still to run, and let V(x) be the maximum of
-their hockey-stick divergence E[(1 - e^(x - L))+] over all mechanisms. Then V_{before}(x), before a step, is the maximum
-of E[V_{after}(x - l)] over the mechanisms of this step, whose loss is l. For each t, the worst mechanism has only two
-outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1 under the second neighbour. So all
-mass is at the ends of the range of r: at e^t, with probability (1 - e^(t-epsilon)) / (1 - e^-epsilon) under the first
-neighbour, and at e^(t-epsilon). An adversary who sees all earlier outputs may choose a new t at each step (Dong,
-Durfee, Rogers 2020). So t may depend on x, and k steps take k sweeps over all x.
+The smallest epsilon is found as follows. Let L be the total privacy loss of the steps still to run, and let V(x) be the
+maximum of their hockey-stick divergence E[(1 - e^(x - L))+] over all mechanisms. For one step, V_{before}(x) is the
+maximum of E[V_{after}(x - l)] over the mechanisms of this step, where l is their loss. For each t, the worst mechanism
+has only two outputs, because r V(x - log r) is convex in the likelihood ratio r, whose mean is 1 under the second
+neighbour. So all mass lies at the two ends of the range of r: at e^t, which has probability (1 - e^(t-epsilon)) / (1 -
+e^-epsilon) under the first neighbour, and at e^(t-epsilon). An adversary who sees all earlier outputs may choose a new
+t at each step (Dong, Durfee, Rogers 2020). So t may depend on x, and k steps take k sweeps over all x.
 
 The order matters, because the mean of a maximum is at least the maximum of the means. An adversary gains most from
 seeing all noisy measurements first, and least from seeing them last. These two orders give an upper and a lower bound,
-respectively, for any order of measurements among the selections.
+respectively, for any order of the measurements relative to the selections.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ def compose_schedule(mechanisms: numerical.Mechanisms, delta: float, *,
         The default is 0.2 % of the epsilon by zCDP, but at least 2e-4
     resolution : integer >= 2, for "bounded range" only: the number of mesh steps in a typical selection's epsilon.
         Rounding to the mesh raises this epsilon by a factor of up to 1 + 2/resolution, or more if the measurements
-        dominate the cost. Time grows as resolution^2 and selections^(3/2)
+        dominate the cost. The run time is proportional to resolution^2 and to the number of selections to the power 3/2
 
     The true epsilon lies in [lower, upper]. For "bounded range" the true epsilon is the worst case over all mechanisms
     with these ranges, and `estimate` is the midpoint of the interval. The schedule is treated as fixed in
-    advance. For a run of AIM, which makes choices from noisy outputs, the bounds are therefore a diagnostic and not a
-    guarantee.
-    Raises ``ValueError`` for bad arguments, and for a schedule whose epsilon at delta / 1000 is above 500 by zCDP and
-    by pure DP.
+    advance. The bounds are therefore a diagnostic, not a guarantee, for a run of AIM, which chooses its steps from
+    noisy outputs.
+    Raises ``ValueError`` for bad arguments, and for a schedule whose epsilon at delta / 1000 is above 500 both by zCDP
+    and by pure DP.
 
     >>> from lib.accounting import compose_schedule
     >>> from lib.mechanisms import Exponential, Gaussian
@@ -143,9 +143,9 @@ def _least_epsilon(measured, ranges, delta, rho, eps_error, resolution) -> Epsil
 
 def _sweeps(curve, x, mesh, count, stride, width, beyond):
     """Return the curve before `count` selections, from the `curve` after them. A selection has the loss mesh * top or
-    mesh * (top - width), for tops `stride` apart. A mechanism is no worse than one whose interval of losses contains
-    its own. If width >= epsilon / mesh + stride, the interval of each t lies in that of a top, so the maximum over the
-    tops bounds the maximum over t.
+    mesh * (top - width), where the tops are `stride` apart. A mechanism costs at most as much as another if the
+    interval of its losses lies in the other's interval. If width >= epsilon / mesh + stride, the interval for each t
+    lies in the interval for some top, so the maximum over the tops bounds the maximum over t.
     """
     tops = np.arange(stride, width + 1, stride)
     of_top = np.expm1(mesh * (tops - width)) / np.expm1(-mesh * width)
@@ -174,7 +174,7 @@ def _below(curve, x, distance):
 
 
 def _chords(curve, x, at):
-    """Return upper bounds on a curve at any points: chords in e^x from 1 at e^x = 0, and a constant beyond x."""
+    """Return upper bounds on a curve at points `at`: chords in e^x, from 1 at e^x = 0, and a constant above max(x)."""
     return np.interp(np.exp(np.minimum(at, x[-1])), np.append(0, np.exp(x)), np.append(1, curve))
 
 

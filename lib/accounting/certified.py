@@ -4,10 +4,10 @@ For every order 1 + x > 1, rho-zCDP implies (epsilon, delta)-DP for
 
     epsilon = rho (1 + x) - log(1 + 1/x) - log(1 + x)/x + log(1/delta)/x
 
-(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). A good x is found in floating point,
-which is safe because every x is valid. For this x, the equation is solved for rho in fractions. Each logarithm is
-rounded so that rho shrinks. Python's decimal logarithm is correctly rounded, so the true value lies between the two
-decimals next to it.
+(Canonne, Kamath and Steinke 2020, Proposition 12; miura2025, Proposition 2.4). A good x is found in floating-point
+arithmetic, which is safe because every x is valid. For this x, the equation is solved for rho in exact fractions. Each
+logarithm is rounded in the direction that makes rho smaller. Python's decimal logarithm is correctly rounded, so the
+true value lies between the two decimals adjacent to the result.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _fraction(name, value, permitted) -> Fraction:
 
 
 def _good_order(epsilon: float, delta: float) -> float:
-    """Return nearly the best x for the conversion: by bisection, the root of rho x^2 + log(1 + x) - log(1/delta)."""
+    """Return a nearly optimal x for the conversion: the root, by bisection, of rho x^2 + log(1 + x) - log(1/delta)."""
     rho, goal = float(conversions.dp_to_zcdp(epsilon, delta)), -math.log(delta)
     low, high = 1e-20, math.sqrt(goal / rho) + 1
     for _ in range(100):
@@ -74,13 +74,13 @@ def round_down(value: Fraction, bits: int = _BITS) -> Fraction:
 
 
 def root_down(value: Fraction, bits: int = _BITS) -> Fraction:
-    """Return a fraction of about `bits` binary digits just below (or at) the square root of a `value` in (0, inf)."""
+    """Return a fraction, of about `bits` binary digits, at or just below the square root of a `value` in (0, inf)."""
     scale = _scale(value, 2 * bits)
     return math.isqrt(math.floor(value * scale**2)) / scale
 
 
 def root_up(value: Fraction, bits: int = _BITS) -> Fraction:
-    """Return a fraction of about `bits` binary digits just above (or at) the square root of a `value` in (0, inf)."""
+    """Return a fraction, of about `bits` binary digits, at or just above the square root of a `value` in (0, inf)."""
     scale = _scale(value, 2 * bits)
     return (math.isqrt(math.ceil(value * scale**2) - 1) + 1) / scale
 

@@ -3,8 +3,8 @@
 A mu-GDP mechanism is (epsilon, delta)-DP for delta = Phi(-a) - e^epsilon Phi(-b), with a = epsilon/mu - mu/2 and b =
 a + mu (Balle, Wang 2018, Theorem 8; Dong, Roth, Su 2022, Corollary 2.13). As b^2 - a^2 = 2 epsilon, delta is phi(a)
 (R(a) - R(b)), with the Mills ratio R(t) = Phi(-t)/phi(t). For t > 0, Laplace's continued fraction R(t) = 1/T_1, T_n =
-t + n/T_(n+1), has positive terms, so T_n >= t for every n. From the bound T_n >= t at a large n, decimal arithmetic
-that rounds outwards computes an interval that contains R(t).
+t + n/T_(n+1), has positive terms, so T_n >= t for every n. Starting from the bound T_n >= t at a large n, decimal
+arithmetic with outward rounding computes an interval that contains R(t).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def certified_mu(epsilon: float | Fraction, delta: float | Fraction) -> Fraction
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
-    Floating point proposes a mu that is a relative 2^-40 below the largest valid mu. If the proposal cannot be
-    verified, in particular if epsilon/mu - mu/2 is below 1/4, the result is sqrt(2 rho) for the rho of
+    Floating-point arithmetic proposes a mu that is below the largest valid mu by a relative 2^-40. If the proposal
+    cannot be verified, in particular if epsilon/mu - mu/2 is below 1/4, the result is sqrt(2 rho) for the rho of
     `certified_zcdp`, which is always valid.
 
     >>> from lib.accounting import gaussian_sigma
@@ -42,7 +42,7 @@ def certified_mu(epsilon: float | Fraction, delta: float | Fraction) -> Fraction
 
 
 def delta_above(a: Fraction, mu: Fraction) -> Fraction:
-    """Return an upper bound on phi(a) (R(a) - R(a + mu)) for positive `a` and `mu`, which is close if `a` >= 1/4."""
+    """Return an upper bound on phi(a) (R(a) - R(a + mu)) for positive `a` and `mu`; it is close if `a` >= 1/4."""
     low, high = _rounded(_DOWN, a), _rounded(_UP, a + mu)
     # Whatever the context, decimal roots and exponentials are rounded to the nearest, so that a neighbour is a bound.
     above = _UP.next_plus(_UP.multiply(_DOWN.multiply(low, low), Decimal("-0.5")).exp(_UP))

@@ -1,8 +1,8 @@
 """The joint cost of several releases.
 
 A mechanism reports the cost of one run (`mechanisms.guarantees`). An `Accountant` takes pairs (mechanism, count)
-and bounds their joint cost; each of its methods is one bound. The theorems that need only numbers are also functions:
-`gaussian` needs sigmas, and the others need an (epsilon, delta) of each mechanism.
+and bounds their joint cost; each of its methods gives one bound. The theorems that need only numbers are also available
+as functions: `gaussian` takes sigmas, and the other functions take the (epsilon, delta) of each mechanism.
 
 - `basic` adds up epsilons and deltas; `parallel` is for mechanisms on disjoint parts of the table.
 - `advanced` is due to Dwork, Rothblum, Vadhan 2010.
@@ -27,14 +27,14 @@ ORDERS = 1 + 2.0 ** np.arange(-7, 17.01, 0.1)  # alpha of `Accountant.rdp`
 
 
 class Cost(NamedTuple):
-    """The cost of a whole composition, which is (epsilon, delta)-DP."""
+    """The cost of a composition: the composition is (epsilon, delta)-DP."""
 
     epsilon: float
     delta: float
 
 
 def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
-    """Return the summed epsilons and deltas of any mechanisms, which may be chosen adaptively.
+    """Return the sum of the epsilons and the sum of the deltas of any mechanisms, which may be chosen adaptively.
 
     epsilons : [0, inf); deltas : [0, 1], shape (k,) or one for all
     Coq checks this composition for deltas of 0 and finitely many outcomes: `basic_composition` in proofs/.
@@ -45,15 +45,16 @@ def basic(epsilons: ArrayLike, deltas: ArrayLike = 0.0) -> Cost:
 
 
 def parallel(epsilons: ArrayLike, deltas: ArrayLike = 0.0, *, neighbours: str = "unbounded") -> Cost:
-    """Return the joint cost of mechanisms that each see one part of the records, which are partitioned by their values.
+    """Return the joint cost of mechanisms that each use one part of the records; a record's values determine its part.
 
     epsilons, deltas : as for `basic`, each for unbounded neighbours
     neighbours : "unbounded" or "bounded"
 
-    Under unbounded neighbours, the result is the largest cost, because an added or removed record is in one part only
-    (McSherry 2009, Theorem 4). Under bounded neighbours the result has twice the largest epsilon and the larger delta
-    of two cases. A replaced record that stays in its part counts as two changes there, which cost a delta of
-    (1 + e^epsilon) delta. A record that moves changes two parts, whose deltas add up.
+    Under unbounded neighbours, the result is the largest epsilon and the largest delta, because a record is added to or
+    removed from one part only (McSherry 2009, Theorem 4). Under bounded neighbours, the result is twice the largest
+    epsilon and the larger of the deltas of two cases. If the new record is in the same part as the old one, the two
+    changes in this part cost a delta of (1 + e^epsilon) delta. If the new record is in another part, the deltas of the
+    two parts add up.
 
     >>> from lib.accounting.composition import parallel
     >>> parallel([0.5, 1.0])
@@ -96,7 +97,8 @@ def optimal(epsilon: float, count: int, total_delta: float, delta: float = 0.0) 
     total_delta : [0, 1); below 1 - (1 - delta)^count the epsilon is inf
 
     In the worst case everything is revealed with probability 1 - (1 - delta)^count, and otherwise randomized response
-    runs `count` times. Theorem 3.3 gives delta on a grid of epsilons; in between, delta is linear in e^epsilon.
+    runs `count` times. Theorem 3.3 gives delta on a grid of epsilons; between grid points, delta is linear in
+    e^epsilon.
     Source: Kairouz, Oh, Viswanath 2015, Theorem 3.3.
 
     >>> from lib.accounting.composition import optimal
@@ -142,14 +144,16 @@ def gaussian(sigmas: ArrayLike, delta: float, sensitivities: ArrayLike = 1.0) ->
 class Accountant:
     """Bounds on the joint cost of mechanisms that are fixed in advance and see the same records.
 
-    mechanisms : one or more pairs (mechanism, count): a mechanism of `mechanisms`, and how many times it runs, >= 1
+    mechanisms : one or more pairs (mechanism, count): a mechanism of `mechanisms`, and the number of times that it
+        runs, >= 1
     delta : (0, 1)
 
-    Each method is one bound on the epsilon at `delta` of all mechanisms. `basic`, `advanced` and `optimal` use the
-    mechanisms' pure epsilons. If a mechanism's pure epsilon is infinite, `basic` divides `delta` equally among the runs
-    of such mechanisms and uses their epsilons at this part. `advanced` and `optimal` then use the epsilon of every run
-    at a part of `delta`, the best of many parts that are tried. The theorems behind `advanced` and `optimal` are about
-    equal mechanisms, so each mechanism is assumed to cost as much as the most expensive one.
+    Each method returns one bound on the joint epsilon of all mechanisms at `delta`. `basic`, `advanced` and `optimal`
+    use the mechanisms' pure epsilons. If a mechanism's pure epsilon is infinite, `basic` divides `delta` equally among
+    the runs of such mechanisms and uses the epsilon of each such run at its part of `delta`. In this case, `advanced`
+    and `optimal` use the epsilon of every run at a common part of `delta`; they try many parts and return the smallest
+    result. The theorems behind `advanced` and `optimal` are about mechanisms of equal cost, so each mechanism is
+    assumed to cost as much as the most expensive one.
 
     >>> from lib.accounting import Accountant
     >>> from lib.mechanisms import Laplace

@@ -3,8 +3,8 @@
 - Rényi DP (RDP), an epsilon at each order alpha > 1: `compose_rdp`, `rdp_to_dp`, `rdp_to_delta`
 - zero-concentrated DP (zCDP), epsilon = rho alpha: `pure_dp_to_zcdp`, `zcdp_to_dp`, `dp_to_zcdp`
 
-A guarantee holds for the neighbours (unbounded or bounded) that its sensitivity or RDP curve was computed for. The
-argument `conversion` selects the conversion to (epsilon, delta): "canonne2020" (Canonne, Kamath, Steinke 2020,
+A guarantee holds for the kind of neighbours (unbounded or bounded) for which its sensitivity or RDP curve was computed.
+The argument `conversion` selects the conversion to (epsilon, delta): "canonne2020" (Canonne, Kamath, Steinke 2020,
 Prop. 12) or the older, looser "mironov2017" (Mironov 2017, Prop. 3; miura2022, Prop. 2.5).
 
 Arguments broadcast; results are plain floats if every argument is a scalar. Bad arguments raise ``ValueError``, and
@@ -28,7 +28,7 @@ CONVERSIONS = ("canonne2020", "mironov2017")
 
 
 class ApproximateDP(NamedTuple):
-    """An (epsilon, delta)-DP guarantee and `alpha`, the order of the RDP curve that proves it, or NaN if none does."""
+    """An (epsilon, delta)-DP guarantee and `alpha`, the order at which the RDP curve gives it (NaN if none does)."""
 
     epsilon: float | np.ndarray
     delta: float | np.ndarray
@@ -52,7 +52,7 @@ def _curve(alpha, name: str, epsilon, conversion: str):
 
 
 def _best_order(x, values):
-    """Return the minimum of `values` over the last axis (orders 1 + x) and its order, or NaN if all values are inf."""
+    """Return the minimum of `values` over the last axis (orders 1 + x) and its order (NaN if all values are inf)."""
     best = values.argmin(axis=-1)
     least = np.take_along_axis(values, best[..., None], axis=-1)[..., 0]
     return least, plain(np.where(np.isinf(least), np.nan, 1 + x[best]))
@@ -61,8 +61,8 @@ def _best_order(x, values):
 def compose_rdp(epsilons: Iterable[ArrayLike], counts: ArrayLike | None = None) -> Numbers:
     """Return the RDP epsilon of an adaptive composition, the sum of the mechanisms' epsilons at each order.
 
-    epsilons : K curves in [0, inf], scalars (one order) or arrays over one grid of orders, which
-        broadcast. Pass a single curve as ``[curve]``
+    epsilons : K curves with values in [0, inf], each a scalar (one order) or an array over a common grid of orders;
+        they broadcast. Pass a single curve as ``[curve]``
     counts : K integers >= 0, the number of times that each mechanism runs. The default is 1
     Coq checks the sum for two mechanisms with finitely many outcomes, except for rounding: `two_rounds` in proofs/.
     Source: Mironov 2017, Proposition 1; miura2022, Proposition 2.4.
@@ -93,8 +93,8 @@ def rdp_to_dp(alpha: ArrayLike, epsilon: ArrayLike, delta: ArrayLike, conversion
     - "mironov2017" is ``epsilon + log(1/delta)/(alpha-1)``.
     - "canonne2020", never larger, is ``epsilon + log((alpha-1)/alpha) - (log(delta) + log(alpha))/(alpha-1)``.
 
-    A negative epsilon becomes 0, because it implies (0, delta)-DP; `alpha` is the order of the smallest epsilon before
-    this change. If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
+    A negative epsilon becomes 0, because it implies (0, delta)-DP; `alpha` is the order that gave the smallest epsilon
+    before this replacement. If the curve is infinite everywhere, epsilon is inf and alpha is NaN.
     Coq checks both conversions for finitely many outcomes, except for rounding: `renyi_eps` and `renyi_eps_mironov` in
     proofs/.
 
@@ -164,10 +164,10 @@ def bounded_range_zcdp(epsilon: ArrayLike) -> Numbers:
 
 
 def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
-    """Return the epsilon for which rho-zCDP implies (epsilon, delta)-DP, optimized over all real orders > 1.
+    """Return an epsilon for which rho-zCDP implies (epsilon, delta)-DP, the smallest over all real orders > 1.
 
     rho : [0, inf); delta : (0, 1); they broadcast
-    conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon, where a negative epsilon becomes 0), or
+    conversion : "canonne2020" (miura2025, Proposition 2.4, solved for epsilon; a negative epsilon becomes 0) or
         "mironov2017", the closed form ``rho + 2 sqrt(rho log(1/delta))`` (Bun and Steinke 2016, Proposition 1.3)
 
     Coq checks the closed form and, for rounds chosen adaptively as in AIM, both conversions, for finitely many outcomes
@@ -184,7 +184,7 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
         with np.errstate(over="ignore"):
             return plain((rho + 2 * np.sqrt(rho) * np.sqrt(log_inverse)) * (1 + 2.0**-50))
     # The epsilon is stationary where rho x^2 + log(1 + x) = log(1/delta). At `high`, one term alone reaches the
-    # right side; at `low` neither term exceeds half of it. The margins of 1 absorb rounding.
+    # right-hand side; at `low`, neither term exceeds half of that side. The margins of 1 absorb rounding.
     log_ratio = np.log(log_inverse) - np.log(np.maximum(rho, TINY))
     high = np.minimum(log_ratio / 2, log_inverse) + 1
     low = np.minimum(log_ratio / 2, np.log(log_inverse)) - np.log(2) - 1
@@ -197,7 +197,7 @@ def zcdp_to_dp(rho: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020"
 def dp_to_zcdp(epsilon: ArrayLike, delta: ArrayLike, conversion: str = "canonne2020") -> Numbers:
     """Return the largest rho that implies (`epsilon`, `delta`)-DP by `zcdp_to_dp`, up to rounding.
 
-    `certified_zcdp` rounds down instead.
+    `certified_zcdp` returns a rho that is rounded down.
 
     epsilon : [0, inf); delta : (0, 1); they broadcast; conversion : as for `zcdp_to_dp`
 

@@ -4,9 +4,9 @@ D_alpha(P||Q) = log E_P[(P/Q)^(alpha - 1)] / (alpha - 1) for alpha > 1, with the
 at alpha = 1 and the max-divergence at alpha = inf (miura2022, Definition 2.2, Lemma A.1.1).
 
 Two Gaussians are first brought to normal form (`gaussian_pair`): in new coordinates
-Sigma_1 = I, Sigma_2 = diag(1 + t) and the means differ by m. Every divergence is then a sum over
-coordinates, and a small difference of covariances stays a small number t instead of vanishing
-in determinants. `lib.accounting.hockey_stick` computes the hockey-stick divergence of such a pair.
+Sigma_1 = I, Sigma_2 = diag(1 + t) and the means differ by m. The Rényi divergence is then a sum over coordinates. A
+small difference between the covariances appears as a small number t, whereas it would be lost to rounding in
+determinants. `lib.accounting.hockey_stick` computes the hockey-stick divergence of such a pair.
 """
 
 from __future__ import annotations
@@ -69,9 +69,9 @@ def beyond_line(log_mass: np.ndarray, u: np.ndarray) -> np.ndarray:
     """Return e^log_mass (e^u - 1 - u), for u in (-inf, inf) and log_mass + u up to 700; they broadcast.
 
     Where e^u dominates, the result may be too large by a relative error of 1e-15. For a privacy loss L under the law P,
-    sum this function over the mass of L at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. As E[e^-L] =
-    1, this gives e^((alpha - 1) D_alpha) - 1 as a sum of non-negative terms, so the divergence of nearly equal laws
-    keeps its digits.
+    sum this function over the values of L at u = (alpha - 1) L, and add alpha - 1 times the sum at u = -L. Because
+    E[e^-L] = 1, the result is e^((alpha - 1) D_alpha) - 1. All terms are non-negative, so the divergence of nearly
+    equal laws keeps its digits.
     """
     return np.where(u > 40, np.exp(log_mass + u), np.exp(log_mass) * _expm1mx(np.minimum(u, 40)))
 
@@ -85,8 +85,8 @@ def psi(t: ArrayLike, alpha: ArrayLike) -> Numbers:
     Its limit is log(1 + t) - t / (1 + t) at alpha = 1, and log(1 + t) at alpha = inf. The result is ``inf`` where alpha
     t <= -1 (after rounding), and for alpha = inf where t < 0. With s = t / (1 + t) and phi(x) = log(1 + x) - x, psi is
     the sum of -phi(-s) and -phi((alpha - 1) s) / (alpha - 1). Both terms are >= 0, so nothing cancels. The relative
-    error is that of a few roundings, times 1 / (1 + alpha t) near the edge of the region, where rounding `t` has an
-    equally large effect.
+    error is that of a few roundings. Near the edge of the region it is larger by a factor of 1 / (1 + alpha t), but
+    there the rounding of `t` has an equally large effect.
     Coq checks the sign and the growth, except for rounding: `psi_nonneg`, `psi_increasing` and `psi_decreasing` in
     proofs/.
     """
@@ -113,8 +113,8 @@ def kl_term(t: ArrayLike) -> Numbers:
 class GaussianPair(NamedTuple):
     """Two Gaussians in coordinates where they are N(0, I) and N(m, diag(1 + t)).
 
-    All fields have shape (d,). `m_error` and `t_error` allow for the rounding of the whitening, and
-    grow with the condition number of the first correlation matrix.
+    All fields have shape (d,). `m_error` and `t_error` allow for rounding in the whitening, and grow with the condition
+    number of the first Gaussian's correlation matrix.
     """
 
     m: np.ndarray
@@ -131,7 +131,7 @@ class GaussianPair(NamedTuple):
 
 
 def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike) -> GaussianPair:
-    """Whiten N(mean1, cov1) and rotate until N(mean2, cov2) has independent coordinates.
+    """Whiten N(mean1, cov1) and rotate the axes so that N(mean2, cov2) has independent coordinates.
 
     mean1, mean2 : shape (d,), or numbers if d = 1; cov1, cov2 : shape (d, d), or numbers
     Raises ``ValueError`` if shapes disagree, an entry is not finite, or a covariance is not symmetric and positive
@@ -152,7 +152,7 @@ def gaussian_pair(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Arr
 
 
 def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
-    """Return the pair in its coordinates, with entries that are not finite where something overflowed."""
+    """Return the normal form of the two Gaussians; entries that overflowed are not finite."""
     d = len(mean1)
 
     def whiten(columns):
@@ -199,13 +199,14 @@ def renyi_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: Ar
 
     mean1, mean2 : shape (d,), or numbers if d = 1
     cov1, cov2 : shape (d, d), symmetric positive definite, or positive numbers
-    alpha : array_like in [1, inf], any shape; 1 is the KL-divergence, inf the max-divergence, sup_x log(p_1(x)/p_2(x))
+    alpha : array_like in [1, inf], any shape; 1 gives the KL-divergence, and inf gives the max-divergence, sup_x
+        log(p_1(x)/p_2(x))
 
-    The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf it
-    is finite only where cov2 - cov1 is positive semidefinite and mean2 - mean1 lies in the range of this matrix. In the
-    normal form of `gaussian_pair`, the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha
-    t_i) + psi_alpha(t_i)] / 2. If rounding in the whitening leaves open whether a t_i is at the edge alpha t_i = -1,
-    the result is ``inf``. At alpha = inf the edge is t_i = 0 (equal variances); there, each t_i or m_i that is 0 up to
+    The result is ``inf`` where Sigma_alpha = (1 - alpha) cov1 + alpha cov2 is not positive definite. At alpha = inf,
+    the result is finite only if cov2 - cov1 is positive semidefinite and mean2 - mean1 lies in the range of cov2 -
+    cov1. In the normal form of `gaussian_pair`, the formula of Proposition 4.1 is sum_i [alpha m_i^2 / (1 + alpha t_i)
+    + psi_alpha(t_i)] / 2. If rounding in the whitening leaves it open whether a t_i is at the edge alpha t_i = -1, the
+    result is ``inf``. At alpha = inf the edge is t_i = 0 (equal variances); there, each t_i or m_i that is 0 up to
     rounding counts as 0.
     Raises ``ValueError`` like `gaussian_pair`.
     Source: M. Gil, F. Alajaji, T. Linder, Information Sciences 249 (2013) 124-131.
@@ -270,8 +271,8 @@ def _renyi_discrete(p, q, alpha):
 
 def _excess(log_p, log_q, alpha):
     """Return the integrand q f(p / q) >= 0 whose integral is E_P[(p/q)^(alpha - 1)] - 1, or the KL-divergence at alpha
-    = 1. Here f(u) is u^alpha - 1 - alpha (u - 1), or u log u - u + 1 at alpha = 1. The tangent at u = 1 is subtracted
-    because its integral is 0. The rest is as small as a small divergence itself."""
+    = 1. Here f(u) is u^alpha - 1 - alpha (u - 1), or u log u - u + 1 at alpha = 1. The tangent at u = 1, whose integral
+    is 0, is subtracted so that the integrand is as small as the divergence itself."""
     no_p = log_p == -np.inf
     neither = no_p & (log_q == -np.inf)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -303,9 +304,9 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
     points : places inside the support at which the densities have kinks, jumps or narrow peaks
 
     The error is the quadrature's own estimate, not a proven bound. The result is (inf, inf) if the integrand overflows
-    because the divergence is infinite or too large. A logarithmically diverging integral may be taken for a finite one.
-    Raises ``ValueError`` if alpha or a point is out of range, or if the integral of a density differs from 1 by more
-    than 1e-6. (If the quadrature missed a peak, name the peak in `points`.) Raises ``ArithmeticError`` if the
+    because the divergence is infinite or too large. An integral that diverges logarithmically may be mistaken for a
+    finite one. Raises ``ValueError`` if alpha or a point is out of range, or if the integral of a density differs from
+    1 by more than 1e-6. (If the quadrature missed a peak, list the peak in `points`.) Raises ``ArithmeticError`` if the
     quadrature does not converge.
 
     >>> import numpy as np
@@ -335,7 +336,7 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
 
 
 def _integrate(function, edges) -> Estimate:
-    """Return the integral over all pieces between the edges, inf where the function overflows."""
+    """Return the sum of the integrals between consecutive edges, or inf if the function overflows."""
     total = error = 0.0
     for low, high in zip(edges[:-1], edges[1:], strict=True):
         # quad_vec does not extrapolate: QUADPACK's quad can give a divergent integral a value

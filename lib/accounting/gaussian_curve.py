@@ -1,7 +1,7 @@
 """The exact curve of all pairs (epsilon, delta) of the Gaussian mechanism, and the noise that a guarantee needs.
 
 Conventions are as in `conversions`; mu = sensitivity / sigma is in [1e-150, 1e150]. Deltas, epsilons and the smallest
-sigma are raised by a margin of about three times the largest rounding error that we saw (`_raised_log_delta`).
+sigma are raised by a margin of about three times the largest rounding error that we observed (`_raised_log_delta`).
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ def gaussian_zcdp(sigma: ArrayLike, sensitivity: ArrayLike = 1.0) -> Numbers:
 
 def _gaussian_log_delta(epsilon, mu):
     """Return the logarithm of Phi(-t0) - e^epsilon Phi(-t1), where t0, t1 = epsilon/mu -+ mu/2. With the Mills ratio
-    R(t) = Phi(-t)/phi(t), the second term is phi(t0) R(t1). For small mu the two terms agree in most digits, and
+    R(t) = Phi(-t)/phi(t), the second term is phi(t0) R(t1). For small mu, the two terms agree in most digits. Then
     delta is computed as phi(t0) times the integral of -R' = 1 - t R(t) from t0 to t1, by Gauss-Legendre quadrature,
-    because R is entire."""
+    which is accurate because R is entire."""
     with np.errstate(over="ignore"):
         middle = np.minimum(epsilon / mu, 1e100)  # beyond it delta has long underflowed
     t0, t1 = middle - mu / 2, middle + mu / 2
@@ -99,7 +99,7 @@ def gaussian_sigma(
 
     epsilon : [0, 1e150]; delta : (0, 1); sensitivity : in L2, (0, inf); they broadcast
     calibration : "balle2018" gives the smallest possible sigma (the inverse of `gaussian_epsilon`). "zcdp" gives a
-        larger sigma, from ``rho = dp_to_zcdp(epsilon, delta)``; this rho adds up under composition
+        larger sigma, which follows from ``rho = dp_to_zcdp(epsilon, delta)``; this rho adds up under composition
 
     >>> from lib.accounting import gaussian_sigma
     >>> print(round(gaussian_sigma(epsilon=1.0, delta=1e-6), 4))
@@ -112,8 +112,8 @@ def gaussian_sigma(
         with np.errstate(divide="ignore", over="ignore"):  # no finite sigma: rho underflows for tiny epsilon and delta
             return plain(sensitivity / np.sqrt(2 * rho))
     epsilon, delta = np.asarray(epsilon, dtype=float), np.asarray(delta, dtype=float)
-    # mu by zCDP and mu = delta (as delta(0) < mu) are too small. The mu with t0 = -t (above), where
-    # Phi(t) - Phi(-t) = delta, is too large, since R decreases. Factors of 2 absorb rounding.
+    # The mu by zCDP is too small, and so is mu = delta, because delta(0) < mu. The mu at which t0 = -t is too large,
+    # because R decreases and Phi(t) - Phi(-t) = delta. Factors of 2 absorb rounding.
     t = np.sqrt(2) * scipy.special.erfinv(delta)
     low = np.log(np.maximum(np.sqrt(2 * rho), delta) / 2)
     high = np.log(2 * (t + np.hypot(t, np.sqrt(2 * epsilon))))

@@ -8,17 +8,17 @@ The two-sided Laplace transform of delta is exp(K(z)) / (z (1 + z)). So on any l
 
     delta(eps) = 1/(2 pi) ∫ F(u) du,  F(u) = exp(K(z) - z eps) / (z (1 + z)),  z = r + iu.
 
-On the other side of the poles z = 0 and z = -1 the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps
-for lo < r < -1. The minima of log|F(0)| over r are three saddle points. We take the lowest saddle point
-(`_choose_line`), which belongs to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This
-is the saddle-point accountant of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
+Beyond the poles z = 0 and z = -1, the same integral gives delta - 1 for -1 < r < 0 and delta - 1 + e^eps for lo < r <
+-1. The minima of log|F(0)| over r are three saddle points. We use the lowest saddle point (`_choose_line`). It belongs
+to the smallest of the three numbers, so tiny deltas keep their relative accuracy. This is the saddle-point accountant
+of Alghamdi et al. (2023), with quadrature in place of an asymptotic series.
 
-The trapezoid rule with step h has three errors, all bounded and reported:
+The trapezoid rule with step h has three sources of error, which are all bounded and reported:
 - Aliasing. By Poisson's summation formula (Abate and Whitt, Queueing Systems 10, 1992) the infinite sum is exactly
   sum_j e^(r j w) delta(eps + j w), w = 2 pi / h. By Chernoff's bound delta(x) <= C(r') exp(K(r') - r' x) for every r'
-  of the same strip, with C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So the
-  terms with j < 0, and those with j > 0, add at most C exp(K(r') - r' eps) q / (1 - q), where q = e^(-|r - r'| w) and
-  r' is on their side of r; r' = 0 gives the trivial bound delta <= 1.
+  of the same strip, with C(r') = r'^r' / (1 + r')^(1 + r') (Canonne, Kamath and Steinke 2020, for r' > 0). So the terms
+  with j < 0, and likewise those with j > 0, contribute at most C exp(K(r') - r' eps) q / (1 - q), where q = e^(-|r -
+  r'| w) and r' is on their side of r; r' = 0 gives the trivial bound delta <= 1.
 - Truncation at u = U. |exp(K(r + iu))| decreases in |u| (see `_log_moment`), and |z (1 + z)| >= u^2, so the omitted
   part is at most |exp(K(r + iU) - r eps)| / (pi U).
 - Rounding. The bound covers, to first order, the rounding of every exponent and of the whitening of the Gaussians.
@@ -51,7 +51,7 @@ class HockeyStick(NamedTuple):
 
 def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, cov2: ArrayLike, epsilon: ArrayLike,
                           count: int = 1, *, tolerance: float = 1e-14) -> HockeyStick:  # fmt: skip
-    """Return the `HockeyStick` delta(epsilon) of `count` draws from N(mean1, cov1) against `count` from N(mean2, cov2).
+    """Return delta(epsilon), with its error, for `count` draws from N(mean1, cov1) against as many from N(mean2, cov2).
 
     mean1, mean2, cov1, cov2 : as for `divergence.gaussian_pair`, with the same errors
     epsilon : array_like of real numbers, any shape. Negative numbers are permitted, and 0 gives the total variation
@@ -60,8 +60,8 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
     tolerance : in (0, 0.1], the proportion of the integral that may be left out; `error` includes it
 
     `delta` lies in [max(0, 1 - e^epsilon), 1]. The error is near rounding level unless exp(K(z)) falls slowly along the
-    line: if few coordinates differ in variance and few draws are seen, 2^20 nodes can leave a relative error of about
-    1e-8.
+    line: if few coordinates differ in variance and few draws are seen, even the maximum of 2^20 nodes can leave a
+    relative error of about 1e-8.
 
     >>> import numpy as np
     >>> from lib.accounting import hockey_stick_gaussian
@@ -75,7 +75,9 @@ def hockey_stick_gaussian(mean1: ArrayLike, cov1: ArrayLike, mean2: ArrayLike, c
 def hockey_stick_pair(
     pair: GaussianPair, epsilon: ArrayLike, count: int = 1, *, tolerance: float = 1e-14
 ) -> HockeyStick:
-    """Return the result of `hockey_stick_gaussian` for two Gaussians in normal form, which keeps the digits of tiny t.
+    """Return the result of `hockey_stick_gaussian` for two Gaussians in normal form.
+
+    The normal form keeps the digits of a tiny t.
 
     >>> import numpy as np
     >>> from lib.accounting.divergence import GaussianPair
@@ -110,9 +112,9 @@ class _Loss(NamedTuple):
 
         K(z) = draws/2 sum_i [b z (1 + z) / (1 + z s) + z slope - curve(z s)].
 
-    For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x: nothing cancels. In `wide` coordinates,
-    with |t| > 1/2, slope = log1p(t) and curve = log1p, because z s would cancel there. The `_error`s allow for rounding
-    in the whitening.
+    For small t, slope = -phi(-s) and curve = phi, where phi(x) = log1p(x) - x, so that no terms cancel. In `wide`
+    coordinates, with |t| > 1/2, slope = log1p(t) and curve = log1p, because z s would cancel there. The fields that end
+    in `_error` allow for rounding in the whitening.
     """
 
     draws: float
@@ -126,7 +128,7 @@ class _Loss(NamedTuple):
 
     @classmethod
     def of(cls, pair: GaussianPair, count: float) -> _Loss:
-        """Return the loss of `count` draws of `pair`, with the errors that follow from those of the pair."""
+        """Return the loss of `count` draws, with errors that follow from the errors of `pair`."""
         m, t, m_error, t_error = pair
         s, q, wide = t / (1 + t), 1 + t, np.abs(t) > 0.5
         b = m**2 / q
@@ -188,7 +190,7 @@ def _exponent_error(loss: _Loss, z, x):
 
 
 class _Line(NamedTuple):
-    """The line Re z = r in the strip (low, high), which has a pole at one end or both.
+    """The line Re z = r in the strip (low, high), which has a pole at one or both ends.
 
     `height` is log|F(0)|, `curvature` is the second derivative of `height` in r, and `residue` is delta minus the
     integral.
@@ -220,11 +222,11 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
     shortest = (1 + 1e-9) / (high - low)
 
     def at(theta):
-        """Return the point of the strip for `theta`, from -inf at the pole to inf at the other end."""
+        """Return the point of the strip for `theta`, which runs from -inf at the pole to inf at the other end."""
         return origin + sign / (np.exp(-theta) + shortest)
 
     def derivative(r):
-        """Return the derivative of log|F(0)| at the real r, which increases over the strip."""
+        """Return the derivative of log|F(0)| at a real r; the derivative increases over the strip."""
         w = 1 + r * s
         terms = b * (1 + 2 * r + s * r**2) / w**2 + loss.slope
         terms += np.where(loss.wide, -s, r * s**2) / w
@@ -245,9 +247,9 @@ def _saddle(loss: _Loss, x, low, high, residue) -> _Line:
 
 
 def _chernoff(loss: _Loss, line: _Line, x):
-    """Return Chernoff's bound on both sides of the line: log C(r') exp(K(r') - r' x), and |r - r'|. Both are arrays
-    (side, candidate). The candidates r' include the poles at the ends of the strip, but not the ends of the domain of
-    K."""
+    """Return the logarithm of Chernoff's bound, log C(r') + K(r') - r' x, and the distance |r - r'| for candidates r'
+    on both sides of the line. The results are arrays of shape (sides, candidates). The candidates r' include the poles
+    at the ends of the strip, but not the ends of the domain of K."""
     steps = 2.0 ** np.arange(-4, 16.5, 0.5) / np.sqrt(line.curvature)
     sides = []
     for end, sign in ((line.low, -1), (line.high, 1)):

@@ -2,7 +2,7 @@
 
 A privacy random variable (PRV) is all that numerical composition needs to know about a mechanism. Every function here
 and in `bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms`
-give their variable as `prv`. A pair may contain a variable in place of a mechanism.
+have such a variable as their attribute `prv`. A pair may contain a variable in place of a mechanism.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ class EpsilonBounds(NamedTuple):
     upper: float
 
 
-# Numerical composition (Gopi, Lee, Wutschitz 2021). prv-accountant, slow to import, supplies the FFT. We replace three of
-# its parts. Its grid reaches 3 beyond the likely losses, which takes millions of points for a small epsilon, and the RDP
-# curve of its pure-DP variable is below the truth. Its discretization finds means by quadrature, which can miss a jump. The e^epsilon of
-# its final search overflows.
+# Numerical composition (Gopi, Lee, Wutschitz 2021). The package prv-accountant, which is slow to import, supplies the
+# FFT. We replace three of its parts. Its grid extends 3 beyond the likely losses, which takes millions of points for a
+# small epsilon, and depends on an RDP curve for pure DP that is too small. Its discretization computes means by
+# quadrature, which can miss a jump. Its final search computes e^epsilon, which can overflow.
 @dataclass(frozen=True)
 class PrivacyLossVariable(ABC):
-    """A privacy random variable for `prv_compose`: the privacy loss of a mechanism's worst neighbours.
+    """A privacy random variable for `prv_compose`: the privacy loss for a mechanism's worst pair of neighbours.
 
-    Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean on an interval (low,
-    high], which must be exact if low and high are the ends of the grid. Subclasses may override `masses(edges)` by a
-    more accurate formula, and `rdp(alpha)`, `rho` and `largest` by sharper bounds.
+    Subclasses supply `cdf(t)`, at points t of any shape, and `truncated_mean(low, high)`, the mean over an interval
+    (low, high]. This mean must be exact if low and high are the ends of the grid. Subclasses may override
+    `masses(edges)` with a more accurate formula, and `rdp(alpha)`, `rho` and `largest` with sharper bounds.
     """
 
     size: float  # (0, inf): epsilon of pure DP, sensitivity / scale or sensitivity / sigma; size^2 / 2 is a rho
@@ -70,7 +70,7 @@ class PrivacyLossVariable(ABC):
 
     @property
     def reversed(self) -> PrivacyLossVariable:
-        """Return the loss of the pair in reverse order; unless overridden, the pair is symmetric."""
+        """Return the loss of the pair in reverse order; unless overridden, the pair is taken to be symmetric."""
         return self
 
     @abstractmethod
@@ -114,7 +114,7 @@ class GaussianLoss(PrivacyLossVariable):
 
 
 class LaplaceLoss(PrivacyLossVariable):
-    """The loss of the Laplace mechanism: atoms at -size and size, a density proportional to e^(t/2) between them."""
+    """The Laplace mechanism's loss: atoms at -size and size, and a density proportional to e^(t/2) between them."""
 
     def cdf(self, t: Numbers) -> Numbers:
         return np.where(t < -self.size, 0, np.where(t < self.size, np.exp(np.minimum(t - self.size, 0) / 2) / 2, 1))
@@ -124,17 +124,18 @@ class LaplaceLoss(PrivacyLossVariable):
 
 
 class BoundedRangeLoss(PrivacyLossVariable):
-    """A loss that dominates all mechanisms of range `size`: a density proportional to e^(t/2) from -size to size.
+    """A loss that dominates all mechanisms of range `size`; its density is proportional to e^(t/2) on [-size, size].
 
     For the interval [t - epsilon, t] of log-likelihood ratios (see `bounded_range`) the worst pair has delta(x) =
     (e^epsilon - e^t)(1 - e^(x-t)) / (e^epsilon - 1) for t - epsilon <= x <= t (Dong, Durfee, Rogers 2020). The maximum
-    over t, at t = (epsilon + x)/2, is the curve of this variable,
+    over t, attained at t = (epsilon + x)/2, is the curve of this variable,
 
         delta(x) = (e^(epsilon/2) - e^(x/2))^2 / (e^epsilon - 1),    -epsilon <= x <= epsilon.
 
     This curve bounds the curve of each t, so the variable also composes under adaptive choice (Zhu, Dong, Wang 2022).
     But no single mechanism attains the curve. The rho is epsilon^2/6 for the variable, epsilon^2/8 for bounded range
-    and epsilon^2/2 for pure DP. `bounded_range.compose_schedule` is as near the optimum as its `resolution` allows.
+    and epsilon^2/2 for pure DP. `bounded_range.compose_schedule` comes as close to the optimum as its `resolution`
+    allows.
     """
 
     def rdp(self, alpha: float) -> float:
@@ -157,7 +158,7 @@ class BoundedRangeLoss(PrivacyLossVariable):
 
 
 def _variables(mechanisms: Mechanisms) -> list[tuple[Any, int]]:
-    """Return pairs (variable, count). Raises ``ValueError`` without a pair, or if a count is not an integer >= 1."""
+    """Return pairs (variable, count). Raises ``ValueError`` if there is no pair or a count is not an integer >= 1."""
     pairs = [(getattr(each, "prv", each), checks.whole("count", count, "[1, inf)")) for each, count in mechanisms]
     if not pairs or not all(isinstance(prv, PrivacyLossVariable) for prv, _ in pairs):
         raise ValueError(
@@ -186,8 +187,8 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
                 ) -> EpsilonBounds:  # fmt: skip
     """Return bounds on the epsilon at `delta` of a composition; `upper` is the guarantee.
 
-    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1). List equal mechanisms once with their count,
-        because time grows with the number of pairs and the square root of the total count
+    mechanisms : pairs (mechanism of `mechanisms` or variable, count >= 1). List equal mechanisms as one pair, because
+        the run time grows with the number of pairs and with the square root of the total count
     delta : [1e-12, 1); eps_error : (0, inf)
 
     The true epsilon lies in [lower, upper], an interval slightly wider than 2 eps_error, and can exceed `estimate`.
@@ -220,8 +221,9 @@ def prv_compose(mechanisms: Mechanisms, delta: float, *, eps_error: float = 0.01
 
 
 def _epsilons(composed, deltas) -> list[float]:
-    """Return the epsilon of a variable on a grid at each of `deltas`, or -inf if its total mass is below delta. At t_i,
-    delta is the mass from t_i on minus damped_i, the sum over j >= i of p_j e^(t_i - t_j), which cannot overflow."""
+    """Return the epsilon of `composed`, a variable on a grid, at each of `deltas`, or -inf if the total mass is below
+    delta. At t_i, delta is the mass at and above t_i minus damped_i. Here damped_i is the sum over j >= i of p_j e^(t_i
+    - t_j), which cannot overflow."""
     backwards = composed.pmf[::-1]
     fall = np.exp(-np.longdouble(composed.domain.dt()))
     mass, damped = backwards.cumsum()[::-1], scipy.signal.lfilter([1], [1, -fall], backwards)[::-1]
@@ -236,8 +238,8 @@ def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: f
 
     mechanisms : as for `prv_compose`; eps_error : (0, inf); delta_error : [1e-300, 1)
 
-    A suitable coupling keeps the variable within eps_error of the true variable with probability at least 1 -
-    delta_error.
+    The variable can be coupled with the true variable so that the two differ by at most eps_error with probability at
+    least 1 - delta_error.
 
     >>> from lib.accounting import prv_distribution
     >>> from lib.mechanisms import Gaussian
@@ -252,12 +254,12 @@ def prv_distribution(mechanisms: Mechanisms, *, eps_error: float, delta_error: f
 
 
 def _grid(pairs, eps_error, delta_error) -> Domain:
-    """Return the points on which `pairs` are composed; their number makes transforms fast."""
+    """Return the grid on which `pairs` are composed; the number of its points is one for which the FFT is fast."""
     from prv_accountant.domain import Domain
 
-    # Gopi et al., Theorem 5.5: the errors of rounding add up to at most eps_error but with probability delta_error / 6,
-    # and no loss and no sum of the losses may leave the grid but with the probability that is left. A quarter of
-    # delta_error is for the single losses, and another one for their sum.
+    # Gopi et al., Theorem 5.5: the rounding errors add up to at most eps_error, except with probability delta_error /
+    # 6. The rest of delta_error covers the events that a single loss or the sum of the losses leaves the grid: a
+    # quarter of delta_error is for the single losses, and another quarter is for their sum.
     total = sum(count for _, count in pairs)
     reach = max(_reach([(each, 1)], delta_error / (8 * total), eps_error) for each, _ in pairs)
     reach = max(reach, _reach(pairs, delta_error / 8, eps_error) + eps_error)
@@ -272,13 +274,13 @@ def _grid(pairs, eps_error, delta_error) -> Domain:
 
 
 def _reach(pairs, probability, enough) -> float:
-    """Return a t that the sum Y of the losses of `pairs` exceeds with at most this probability; -Y as well.
+    """Return a t that Y, the sum of the losses of `pairs`, exceeds with at most this `probability`, and -Y likewise.
 
-    The search ends with a t of at most `enough`.
+    The search stops as soon as t is at most `enough`.
 
     By Markov's inequality for e^(x Y), the probability is at most e^(x (D - t)) for every x > 0, where D is the RDP cost
-    at alpha = 1 + x. If P and Q are the two laws, -Y is the loss of the pair (Q, P), so that P(-Y > t) is at most
-    e^-t Q(-Y > t), to which the same bound applies.
+    at alpha = 1 + x. If P and Q are the two laws, -Y is the loss of the pair (Q, P). So P(-Y > t) is at most e^-t Q(-Y
+    > t), and the same bound applies to Q(-Y > t).
     """
     least = 0.0
     for both in (pairs, [(each.reversed, count) for each, count in pairs]):
@@ -306,7 +308,7 @@ def _composed(pairs, grid) -> DiscretePrivacyRandomVariable:
 
 
 def _discretised(prv: PrivacyLossVariable, grid: Domain) -> DiscretePrivacyRandomVariable:
-    """Return `prv`, truncated to the grid, rounded to the nearest point and then shifted to its exact mean."""
+    """Return `prv`, truncated to the grid, rounded to the nearest points and then shifted so that its mean is exact."""
     from prv_accountant.discrete_privacy_random_variable import DiscretePrivacyRandomVariable
 
     points = grid.ts()

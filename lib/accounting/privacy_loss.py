@@ -30,10 +30,10 @@ MOST_SHIFT = "[1, 1e6]"  # range of the shifts whose losses are enumerated
 
 @dataclass(frozen=True, eq=False)
 class DiscreteLoss(PrivacyLossVariable):
-    """A law of the privacy loss: increasing `losses` and `log_mass`, the logarithms of their masses, both (n,).
+    """A law of the privacy loss: increasing `losses` (n,) and `log_mass` (n,), the logarithms of their probabilities.
 
-    `size` is the largest loss. With `gaussian_rdp`, `size` is sensitivity / sigma, and the RDP epsilon is at most alpha
-    size^2/2.
+    `size` is the largest loss. If `gaussian_rdp` is set, however, `size` is sensitivity / sigma, and the RDP epsilon is
+    at most alpha size^2/2.
     """
 
     losses: np.ndarray
@@ -61,7 +61,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.exp(self.log_mass)
 
     def delta(self, epsilon: ArrayLike) -> Numbers:
-        """Return the smallest delta at each `epsilon` in [0, inf), rounded up, and accurate even where it is tiny."""
+        """Return the smallest delta at each `epsilon` in [0, inf), rounded up; even a tiny delta is accurate."""
         epsilon = checks.real("epsilon", epsilon, "[0, inf)")
         least = np.finfo(float).tiny if self.gaussian_rdp else 0.0  # a Gaussian's delta is never 0
         deltas = [self.mass @ np.maximum(-np.expm1(np.minimum(x - self.losses, 0)), 0) for x in epsilon.flat]
@@ -123,7 +123,7 @@ class DiscreteLoss(PrivacyLossVariable):
         return np.append(0.0, np.cumsum(self.mass))[np.searchsorted(self.losses, t, side="right")]
 
     def masses(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities that the loss lies between consecutive increasing `edges` or at the upper one."""
+        """Return the probability of each interval (low, high] between consecutive, increasing `edges`."""
         place = np.searchsorted(edges, self.losses, side="left") - 1
         inside = (place >= 0) & (place < len(edges) - 1)
         return np.bincount(place[inside], self.mass[inside], len(edges) - 1)
@@ -136,7 +136,7 @@ class DiscreteLoss(PrivacyLossVariable):
 
 @lru_cache(maxsize=256)
 def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
-    """Return the loss of randomized response over k values: the truth has odds e^epsilon to 1 against each other value.
+    """Return the loss of randomized response over k values: the true value is e^epsilon times as likely as any other.
 
     epsilon : (0, 1e150]; k : integer in [2, inf)
     """
@@ -151,7 +151,7 @@ def randomized_response(epsilon: float, k: int = 2) -> DiscreteLoss:
 
 @lru_cache(maxsize=256)
 def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
-    """Return the loss between discrete Laplace noise of `scale` around 0 and around `shift`.
+    """Return the loss of discrete Laplace noise of `scale` around 0 against the same noise around `shift`.
 
     scale : [1e-150, 1e150]; shift : integer in [1, 1e6]
     """
@@ -166,7 +166,7 @@ def discrete_laplace(scale: float, shift: int) -> DiscreteLoss:
 
 @lru_cache(maxsize=8)
 def discrete_gaussian(sigma: float, shift: int) -> DiscreteLoss:
-    """Return the loss between discrete Gaussians around 0 and around `shift`.
+    """Return the loss of a discrete Gaussian around 0 against the same Gaussian around `shift`.
 
     sigma : [1e-150 shift, 1e4]; shift : integer in [1, 1e6]
     """

@@ -1,4 +1,4 @@
-"""The sampled Gaussian mechanism, repeated: normal noise on a sum of records, each drawn with probability q.
+"""The repeated sampled Gaussian mechanism: normal noise is added to a sum over records, each drawn with probability q.
 
 A step of DP-SGD (`networks.dp_sgd`) draws records by Poisson sampling. The step publishes the sum of these records'
 changes to the parameters, each clipped to L2 norm C, plus normal noise of standard deviation sigma C. Neighbours are
@@ -41,8 +41,8 @@ from .numerical import GaussianLoss, PrivacyLossVariable, prv_compose
 
 NEIGHBOURS = {"unbounded": ("remove", "add"), "bounded": ("replace",)}
 ORDERS = 1 + np.geomspace(0.05, 511, 56)  # alpha of `rdp_epsilon`
-# The record's contribution under each of the two laws compared.
 _ROUNDING = 1e-12  # what the sums of `_rdp` may lose, relatively
+# The record's contribution under each of the two laws compared.
 _MEANS = {"remove": (1, 0), "add": (0, -1), "replace": (1, -1)}
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 
@@ -112,7 +112,7 @@ class SampledGaussian(PrivacyLossVariable):
         return _rdp(self, alpha)
 
     def truncated_mean(self, low: float, high: float) -> float:
-        """Return the mean of the loss between low and high, by Gauss-Legendre panels of at most half a sigma."""
+        """Return the mean loss between low and high, by Gauss-Legendre quadrature on panels of at most half a sigma."""
         left, right = self.place([low, high]).clip(-1 - 40 * self.sigma, 1 + 40 * self.sigma)
         panels = np.linspace(left, right, math.ceil((right - left) / min(self.sigma / 2, self.sigma**2)) + 1)
         half = np.diff(panels)[:, None] / 2
@@ -143,16 +143,16 @@ def _rdp(variable, alpha) -> float:
 
 @lru_cache(maxsize=1024)
 def epsilon(noise_multiplier: float, sampling: float, steps: int, delta: float, neighbours: str = "unbounded") -> float:
-    """Return an upper bound on epsilon at `delta` of `steps` steps.
+    """Return an upper bound on the epsilon of `steps` steps at `delta`.
 
-    It is too large by at most 5 % of itself or, if larger, 0.0002.
+    The bound is too large by at most 5 % of the bound or 0.0002, whichever is larger.
 
     noise_multiplier : sigma in [0.1, 1e6]; sampling : q in [1e-6, 1]; steps : integer >= 1; delta : [1e-12, 1)
     neighbours : "unbounded" (a record is added or removed) or "bounded" (a record is replaced)
 
-    If a finer grid is impossible, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03
-    or, if larger, a twentieth of `rdp_epsilon`. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if no
-    grid suffices.
+    If a finer grid is impossible, as for a `delta` near 1e-12 or a million steps, the bound may be too large by 0.03 or
+    a twentieth of `rdp_epsilon`, whichever is larger. Raises ``ArithmeticError`` if `delta` is lost in rounding, or if
+    no grid suffices.
 
     >>> from lib.accounting.sampled_gaussian import epsilon
     >>> print(round(epsilon(1.0, sampling=0.01, steps=1000, delta=1e-6), 1))

@@ -20,7 +20,9 @@ from ..numerics.checks import Numbers
 
 
 def clopper_pearson(successes: ArrayLike, trials: ArrayLike, confidence: ArrayLike = 0.95) -> tuple[Numbers, Numbers]:
-    """Return the exact interval (low, high) for a probability; each side errs with probability (1 - confidence)/2.
+    """Return the exact confidence interval (low, high) of a probability.
+
+    Each end errs with probability at most (1 - confidence)/2.
 
     successes : integer in [0, trials]; trials : integer in [1, 1e15]; confidence : (0, 1); they broadcast
     Source: Clopper and Pearson (1934).
@@ -87,9 +89,9 @@ def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generat
     """Audit a frequency oracle by the reports of users with the values 0 and 1.
 
     trials : integer >= 4, number of users of each value; confidence : (0, 1)
-    The score is the log-ratio of a report's probabilities as the oracle states them. A wrong statement makes the audit
-    less sharp, but not invalid. `report_audit` also covers other values, as well as leaks that the statement leaves
-    out, for example those through a hash seed.
+    The score is the log-ratio of a report's probabilities under the two values, as `oracle.probability` states them. If
+    these probabilities are wrong, the audit is less sharp, but still valid. `report_audit` also covers other values and
+    leaks that the stated probabilities do not show, such as leaks through a hash seed.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_oracle
@@ -106,7 +108,7 @@ def audit_oracle(oracle: FrequencyOracle, *, trials: int, rng: np.random.Generat
 def epsilon_lower_bound_of_categories(
     first: ArrayLike, second: ArrayLike, *, delta: float = 0.0, confidence: float = 0.95
 ) -> Audit:
-    """Return a lower bound on epsilon from outputs that are categories (integers) under two neighbouring inputs.
+    """Return a lower bound on epsilon from categorical outputs (integers) under two neighbouring inputs.
 
     The bound is that of `epsilon_lower_bound`. An output that occurs a times in the first half of `first` and b times
     in the first half of `second` has the score log((a + 1)/(b + 1)).
@@ -133,10 +135,11 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
     first, second : scores (trials,) of independent outputs under the two inputs; likelihood ratios give the sharpest
         bound
-    delta : [0, 1); confidence : (0, 1); the error is divided equally between the two inputs
+    delta : [0, 1); confidence : (0, 1); the error probability is divided equally between the two inputs
 
-    The first half of the scores chooses the event, a threshold and a direction; the second half tests this event.
-    Raises ``ValueError`` for fewer than 4 scores, unequal numbers of scores, or NaN scores.
+    The first half of the scores is used to choose the event, which is given by a threshold and a direction. The second
+    half is used to test this event. Raises ``ValueError`` for fewer than 4 scores, unequal numbers of scores, or NaN
+    scores.
 
     >>> import numpy as np
     >>> from lib.attacks import epsilon_lower_bound
@@ -164,9 +167,10 @@ def epsilon_lower_bound(first: ArrayLike, second: ArrayLike, *, delta: float = 0
 
 
 def most_provable(trials: int, confidence: float = 0.95) -> float:
-    """Return the largest lower bound for delta 0 that `trials` runs on each input can give.
+    """Return the largest lower bound on epsilon, for delta = 0, that `trials` runs on each input can give.
 
-    The bound reaches this value if all runs on one input hit the event and no run on the other input does.
+    The bound reaches this value if, in the half that tests the event, all runs on one input hit it and no run on the
+    other input does.
 
     trials : integer >= 4 (half of them choose the event); confidence : (0, 1)
 
@@ -186,14 +190,14 @@ def _check_pair(first, second):
 
 
 def _bound(hits, false_hits, trials, delta, confidence):
-    """Return log((P_low - delta) / Q_high), each limit one-sided with half of the error."""
+    """Return log((P_low - delta) / Q_high), where each limit is one-sided and has half of the error probability."""
     low = clopper_pearson(hits, trials, confidence)[0]
     high = clopper_pearson(false_hits, trials, confidence)[1]
     return np.log(np.maximum(low - delta, 1e-300) / high)
 
 
 def _best_threshold(likely, rare, delta, confidence):
-    """Return the largest lower bound on epsilon and its threshold, among the quantiles of all scores."""
+    """Return the largest lower bound on epsilon over thresholds at quantiles of all scores, and its threshold."""
     thresholds = np.unique(np.quantile(np.concatenate([likely, rare]), np.linspace(0, 1, 201), method="lower"))
     likely, rare = np.sort(likely), np.sort(rare)
     hits = len(likely) - np.searchsorted(likely, thresholds, side="right")

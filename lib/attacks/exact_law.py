@@ -1,16 +1,17 @@
-"""The exact law of a local protocol's reports, by running its program on every outcome of its random draws.
+"""The exact law of a local protocol's reports, found by running its program on every outcome of its random draws.
 
 The protocol gets a generator whose draws branch. The program runs once for every combination of outcomes, and the
-probabilities of equal reports add up. Reports are equal if they agree in type, shape and every byte.
+probabilities of equal reports are summed. Reports are equal if they agree in type, shape and every byte.
 
-Draws branch as follows. An integer from a small range takes each of its values. A number from a large range, or a real
-number from [0, 1), is fixed only as far as the program asks: a comparison with a constant has two outcomes. A number
-from a large range that is used in another way, such as a hash seed, is one of `SEEDS`, all equally likely.
+Draws branch as follows. An integer from a small range takes each of its values. An integer from a large range, or a
+real number from [0, 1), is determined only as far as the program's comparisons require: a comparison with a constant
+has two outcomes. An integer from a large range that is used in any other way, such as a hash seed, is one of `SEEDS`,
+which are equally likely.
 
 The law is exact for the program with these few seeds (and for real draws that are not rounded to multiples of 2^-53).
-A protocol that is private for every seed passes. A protocol that needs a uniform seed would be accused wrongly, and a
-leak that only other seeds show is missed. Probabilistic model checkers explore programs in the same way (J. Katoen,
-LICS 2016).
+A protocol that is private for every seed passes. A protocol that is private only with a uniform seed would be refuted
+wrongly, and a leak that shows only with other seeds is missed. Probabilistic model checkers explore programs in the
+same way (J. Katoen, LICS 2016).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def exact_loss(
     """Return the largest privacy loss of a frequency oracle's reports over all pairs of values and all reports.
 
     oracle : a frequency oracle with few values, or anything with `k` and `perturb`
-    beside, with_draws, seeds : as for `report_law`, which is called for every value and whose errors are passed on
+    beside, with_draws, seeds : as for `report_law`, which is called for every value; its errors are passed on
 
     >>> from lib.attacks import exact_loss
     >>> from lib.local import GRR
@@ -85,8 +86,9 @@ def report_law(
 
     oracle : a frequency oracle, or anything with `k` and `perturb(values, rng=rng)`
     value : integer in [0, k-1]
-    beside : values of further users, to find shared noise. Their reports come from the same call and are also seen
-    with_draws : whether the number of random draws is also seen, as a shared generator or a clock would reveal it
+    beside : values of further users, used to detect shared noise. Their reports come from the same call and are also
+        observed
+    with_draws : whether the number of random draws is also observed, as through a shared generator or a clock
     seeds : outcomes of a draw from a large range, integers in [0, 2^64), taken modulo the range
 
     The keys are tuples (type, shape, bytes), or (type, shape, bytes, draws) if `with_draws`. Raises `NotEnumerable` if
@@ -120,7 +122,7 @@ class _Walk:
         self._taken: list[list[int]] = []  # for each choice on the way: the outcome taken, and the number of outcomes
 
     def again(self) -> bool:
-        """Go back to the last choice that has an outcome left and take it; return False if there is none."""
+        """Go back to the last choice that has an outcome left and take that outcome; return False if no run is left."""
         self.probability, self.draws, self._depth = 1.0, 0, 0
         self._runs += 1
         if self._runs > _MOST_RUNS:
@@ -197,7 +199,7 @@ def _is(cell, constant, walk) -> bool:
 
 
 class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of draws, each fixed only as far as comparisons require; any other use turns them into numbers."""
+    """An array of draws, each determined only as far as comparisons require; other uses turn the draws into numbers."""
 
     def __init__(self, cells, dtype, walk):
         self._cells, self.dtype, self._walk = cells, np.dtype(dtype), walk
@@ -243,7 +245,7 @@ class _Draws(np.lib.mixins.NDArrayOperatorsMixin):
         raise NotEnumerable("oracle cannot be enumerated: it must not change the arrays that it draws")
 
     def view(self, dtype):
-        """Return the bytes of words that were not yet compared, as independent draws; the words are used up."""
+        """Return the bytes of words that were not yet compared, as independent draws; the words become unusable."""
         full = 2 ** (8 * self.dtype.itemsize)
         untouched = self.dtype.kind == "u" and all(cell.high - cell.low == full for cell in self._cells.flat)
         if not (untouched and np.dtype(dtype) == np.uint8):

@@ -3,12 +3,12 @@
 In the game, a pool of n records is split at random, and the model is trained on one half. The attacker sees the model
 and the pool, and gives each record a score, which is high if the record seems to be a member. There are two scores:
 
-- the loss, with its sign changed (Yeom et al. 2018): log p of the record's label
+- the negative loss (Yeom et al. 2018): log p of the record's label
 - `likelihood_ratio_scores` (LiRA, offline, Carlini et al. 2022): how unusual the model's confidence in the label is,
-  compared with shadow models trained on halves of the pool without the record
+  compared with that of shadow models trained on halves of the pool that do not contain the record
 
-`Attack` judges scores. `tpr_bound`, `advantage_bound` and `auc_bound` are the limits that (epsilon, delta)-DP of the
-whole model sets; an epsilon for each parameter separately bounds none of them. A failed attack proves nothing.
+`Attack` evaluates scores. `tpr_bound`, `advantage_bound` and `auc_bound` give the limits of attacks if the whole model
+is (epsilon, delta)-DP; a separate epsilon for each parameter sets no such limit. A failed attack proves nothing.
 """
 
 from __future__ import annotations
@@ -41,16 +41,17 @@ def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np
 
 
 def likelihood_ratio_scores(target: ArrayLike, shadows: ArrayLike, used: ArrayLike) -> NDArray[np.float64]:
-    """Return a score for each record: how much better the target fits the record than models trained without it.
+    """Return a score for each record: how much better the target fits it than models trained without it do.
 
-    Let p be the `confidence` of a model in a record. The scores, shape (n,), are log(p/(1-p)) for the target minus
-    its mean over the shadow models that were trained without the record.
+    Let p be the `confidence` of a model in a record. The scores, shape (n,), are log(p/(1-p)) for the target, minus the
+    mean of log(p/(1-p)) over the shadow models that were trained without the record.
 
     target : (n,) in (0, 1), `confidence` of the attacked model in each record
-    shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model saw each record
+    shadows : (s, n) in (0, 1), the same for s shadow models; used : (s, n) of bool, whether each model was trained on
+        each record
 
-    The unit is a standard deviation shared by all records. Each record needs a model that was trained without it, and
-    at least one record needs two such models.
+    The unit of the scores is a standard deviation that all records share. Each record needs a model that was trained
+    without it, and at least one record needs two such models.
     """
     target = _logit(checks.real("target", target, "(0, 1)"))
     shadows = _logit(checks.real("shadows", shadows, "(0, 1)"))
@@ -78,7 +79,7 @@ def _logit(p) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Attack:
-    """The `scores` of n records and `members`, n booleans that mark the members; each group has at least two."""
+    """The `scores` of n records and `members`, n booleans of which at least two are True and at least two are False."""
 
     scores: np.ndarray
     members: np.ndarray
@@ -117,7 +118,7 @@ class Attack:
     def tpr(self, fpr: float) -> tuple[float, float, float]:
         """Return (rate, low, high): the true positive rate at a false positive rate of at most `fpr` in [0, 1].
 
-        The threshold is the smallest one that at most the proportion `fpr` of the sampled non-members exceed. The
+        The threshold is the smallest one that at most a proportion `fpr` of the sampled non-members exceeds. The
         interval is Clopper and Pearson's with confidence 0.95; it treats the threshold as fixed.
         """
         fpr = checks.number("fpr", fpr, "[0, 1]")
@@ -130,10 +131,10 @@ class Attack:
         return hits / inside.size, float(low), float(high)
 
     def advantage(self, *, rng: np.random.Generator, level: float = 0.95) -> tuple[float, float, float]:
-        """Return (advantage, low, high): TPR - FPR on half of the records, at the best threshold on the other half.
+        """Return (advantage, low, high): TPR - FPR on half of the records, at the best threshold for the other half.
 
         level : confidence of the interval, in (0, 1). Its ends combine Clopper and Pearson's intervals for the two
-            rates, each with half of the error
+            rates, each with half of the error probability
         """
         level = checks.number("level", level, "(0, 1)")
         choose = generator(rng).permutation(self.scores.size) % 2 == 0
@@ -166,8 +167,9 @@ def play(train: Callable[[np.ndarray, np.ndarray, np.random.Generator], Any], fe
     train : a function of (features, labels, rng) that returns a model with `predict_proba`
     features : array (n, d), n >= 8; labels : (n,); shadows : integer >= 4
 
-    Target and shadow models are trained on halves of the records. The two shadow models of a pair are trained on
-    complementary halves, so that about half of the shadow models use each record. All scores are for the same target.
+    The target and the shadow models are trained on halves of the records. Shadow models come in pairs that are trained
+    on complementary halves, so that each record is used by about half of the shadow models. All scores are for the same
+    target.
 
     >>> import numpy as np
     >>> from lib.attacks.membership_inference import play
@@ -233,7 +235,7 @@ def posterior_bound(prior: ArrayLike, epsilon: float) -> Numbers:
     prior : the probability before the model is seen, in [0, 1], any shape; epsilon : [0, inf]
 
     The odds grow by at most a factor e^epsilon. For an (epsilon, delta)-DP model the probability may exceed this bound
-    b, but the excess averages at most (1 - b) delta over all models that training may give. The reason is that, at
+    b, but the mean excess over all models that training may produce is at most (1 - b) delta. The reason is that, at
     worst, the model reveals everything with probability delta and is epsilon-DP otherwise (Kairouz, Oh, Viswanath 2015,
     Theorem 2.1).
 

@@ -4,19 +4,20 @@
 as one through a seed. Here the score is learned from the reports.
 
 The features of a report are boolean:
-- for integers: every bit of every number, whether the number of ones is odd (in each and in all), and how many bits are
-  ones in all
-- for real numbers: which quantiles they exceed, which number is the largest, the last 16 bits of each, and whether each
-  is a multiple of 2^-53, as is every floating-point sum of 1 and another number
-- for both kinds: which values the report supports, and which pairs of its supports and ends differ; the ends are the
+- for integers: every bit of each integer, whether the number of ones is odd (in each integer and in total), and which
+  quantiles the total number of ones reaches
+- for real numbers: which quantiles each number exceeds, which number is the largest, the last 16 bits of each, and
+  whether each is a multiple of 2^-53 (every floating-point sum of 1 and another number is such a multiple)
+- for both kinds: which values the report supports, and which pairs of supports and ends differ, where the ends are the
   lowest two bits and the highest bit of each integer, and the sign of each real number
 
 The score for one value against another is that of Bernoulli naive Bayes over the features whose frequency under a value
 differs from their overall frequency by more than `_TELLING` standard errors.
 
-The bound needs three groups of reports. A quarter of them trains the score. A quarter chooses two values and the event
-"the score exceeds c". The other half tests only this event. So there is only one test, at the full confidence, however
-many values and events were examined. (Jagielski et al. 2020 choose and test events in this way.)
+The audit divides the reports into three groups. A quarter is used to train the score. Another quarter is used to choose
+two values and the event "the score exceeds c". The other half is used to test only this event. So there is only one
+test, at the full confidence, however many values and events were examined. (Jagielski et al. 2020 choose and test
+events in this way.)
 """
 
 from __future__ import annotations
@@ -51,10 +52,10 @@ class ReportAudit(Audit):
 class Examination:
     """The findings of `examine`.
 
-    law : the loss of one report, for an oracle with few values; None if it cannot be enumerated
+    law : the loss of one report, for an oracle with few values; None if the oracle's draws cannot be enumerated
     together : the loss of two users' reports if one user's value is known, for an oracle with two values; None if `law`
         is None or refutes epsilon
-    runs : the audit by raw reports, for an oracle with many values; draws : the values that `uneven_draws` gives
+    runs : the audit by raw reports, for an oracle with many values; draws : the values that `uneven_draws` returns
     """
 
     law: ExactLoss | None
@@ -98,14 +99,14 @@ def examine(make: Callable[[int, float], Any], epsilon: float, *, trials: int, r
 def audit_reports(
     oracle: Any, *, trials: int, rng: np.random.Generator, confidence: float = 0.95, grid: float | None = None
 ) -> ReportAudit:
-    """Audit a frequency oracle by the raw reports of users with every value, and return the result for the worst pair.
+    """Audit a frequency oracle by raw reports of users with each value, and return the result for the worst pair.
 
     oracle : a frequency oracle: anything with `k`, `perturb` and `supports`
     trials : integer >= 8, number of users of each value; confidence : (0, 1)
     grid : [1e-100, 1e100]. Real reports are first rounded to multiples of `grid`; with None, they are not rounded
 
     Users must report independently; for shared noise, use `exact_law.exact_loss` with a user `beside`. The audit stores
-    about k^2 `trials` numbers.
+    about `trials` k^2 numbers.
 
     >>> import numpy as np
     >>> from lib.attacks import audit_reports
@@ -140,11 +141,11 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
     """Return the values whose reports leave the generator in a different state from the reports of value 0.
 
     oracle : a frequency oracle: anything with `k` and `perturb`
-    trials : integer >= 1, number of seeds; for each, one user reports every value in turn, with a new generator
+    trials : integer >= 1, number of seeds; for each seed, one user reports every value, each with a new generator
 
     Users who share the generator, or anyone with a clock, could distinguish these values from 0. An honest sampler may
-    draw more for some outcomes, so the values are a reason to investigate, not a proof. `exact_law.report_law` with
-    `with_draws` gives the joint law of the report and the number of draws.
+    also draw more random numbers for some outcomes, so the returned values are a reason to investigate, not a proof.
+    `exact_law.report_law` with `with_draws` gives the joint law of the report and the number of draws.
     """
     trials = checks.whole("trials", trials, "[1, inf)")
     uneven = set()
@@ -159,7 +160,7 @@ def uneven_draws(oracle: Any, *, trials: int, rng: np.random.Generator) -> tuple
 
 
 def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDArray[np.bool_]:
-    """Return the boolean features of n reports, as the module lists them but without constant ones, (features, n).
+    """Return the boolean features of n reports that the module's docstring lists, without constant ones, (features, n).
 
     reports : booleans, integers or real numbers, shape (n,) or (n, ...); supports : numbers, shape (n, k)
     learn_from : the number of reports, counted from the first, that determine the quantiles; integer in [1, n]
@@ -182,7 +183,7 @@ def features(reports: ArrayLike, supports: ArrayLike, *, learn_from: int) -> NDA
 
 
 def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
-    """Return bits, parities and numbers of ones; separately, the lowest two bits and the highest bit of each number."""
+    """Return two arrays: bits, parities and counts of ones; the lowest two bits and the highest bit of each number."""
     bits = columns[:, None] if columns.dtype == bool else _bits(columns)
     ones = bits.sum(axis=1, dtype=np.int64)
     total = ones.sum(axis=0)
@@ -193,7 +194,7 @@ def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_real(columns, learn_from) -> tuple[np.ndarray, np.ndarray]:
-    """Return which quantiles are exceeded, which number is the largest and the last bits; separately, the signs."""
+    """Return two arrays: exceeded quantiles, the largest number, multiples of 2^-53 and last bits; the signs."""
     cuts = np.quantile(columns[:, :learn_from], np.linspace(0.05, 0.95, 10), axis=1).T
     above = columns[:, None] > cuts[:, :, None]
     largest = columns.argmax(axis=0) == np.arange(len(columns))[:, None]
@@ -218,9 +219,10 @@ def _varying(features) -> np.ndarray:
 
 
 def _scores(telling, k, learning) -> np.ndarray:
-    """Return the log-likelihood of each value for each report, of users with the values 0 to k-1 in turn, shape (n, k).
-    Terms that all values share are left out. Weights are multiples of 1/256, whose sums are exact. Otherwise the last
-    digit of a score would depend on the report's place in the matrix product, and so reveal its value."""
+    """Return the log-likelihood of each value given each report, shape (n, k); the reports come from users with the
+    values 0 to k-1 in turn. Terms that all values share are left out. Weights are multiples of 1/256, so that their
+    sums are exact. Otherwise the last digit of a score would depend on the report's place in the matrix product, and so
+    reveal the user's value."""
     counts = telling[:, : k * learning].reshape(len(telling), learning, k).sum(axis=1, dtype=float).T
     under, overall = (counts + 0.5) / (learning + 1), (counts.sum(axis=0) + 0.5) / (k * learning + 1)
     error = np.sqrt(overall * (1 - overall) / learning)
@@ -233,7 +235,7 @@ def _scores(telling, k, learning) -> np.ndarray:
 
 
 def _most_telling(score, confidence) -> tuple[int, int, float]:
-    """Return the two values and the threshold that give the largest bound on these reports, shape (trials, k, k)."""
+    """Return the two values and the threshold that give the largest bound for `score`, of shape (trials, k, k)."""
     trials, k, _ = score.shape
     pairs = [(first, second) for first, second in np.ndindex(k, k) if first != second]
     cuts, hits, false_hits = (np.empty((len(pairs), _CUTS)) for _ in range(3))

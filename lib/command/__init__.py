@@ -1,1 +1,1 @@
-"""Make the other subpackages available in a terminal, by the command `dp-compendium`."""
+"""Make the other subpackages available in a terminal, through the command `dp-compendium`."""

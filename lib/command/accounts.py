@@ -22,9 +22,9 @@ from .costs import WHICH, Number
 def account(file, new, delta, neighbours, more, as_json):
     """Show the account of all releases of the same records.
 
-    FILE is the account that `synthesize --account` charges. The total and the amount spent are given as epsilon at the
-    account's delta, by composition of zero-concentrated DP. The amount spent is rounded up, and the rest is rounded down.
-    A release that is reserved is running or was not completed, and counts as spent.
+    FILE is the account that `synthesize --account` charges. The total and the amount spent are given as epsilons at the
+    account's delta, by composition of zero-concentrated DP. The amount spent is rounded up, and the rest is rounded
+    down. A reserved release is still running or was not completed, and its cost counts as spent.
     """
     if new is None and (delta is not None or neighbours) or new is not None and more is not None:
         raise ValueError("delta and neighbours may be given only with --new, and --raise only without --new")

@@ -1,4 +1,4 @@
-"""Output of the command: lines of a name and a value, or JSON."""
+"""Print the answers of the command as lines, each with a name and a value, or as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON; an i
 
 
 def answer(found: Mapping, in_json: bool) -> None:
-    """Print `found`, a mapping from names to values or mappings; in lines, mark the value that "least" names."""
+    """Print `found`, a mapping from names to values or mappings; in lines, mark the value named by "least"."""
     if in_json:
         click.echo(json.dumps(_finite(found), allow_nan=False, indent=1))
         return
@@ -31,7 +31,7 @@ def answer(found: Mapping, in_json: bool) -> None:
 
 
 def _rounded_up(value: float) -> str:
-    """Return `value` rounded up to six digits, because every number here is a cost, or noise that is needed."""
+    """Return `value`, a cost or an amount of noise that is needed, rounded up to six digits."""
     shown = f"{value:.6g}"
     if float(shown) < value:
         shown = f"{float(decimal.Context(prec=6, rounding=decimal.ROUND_CEILING).create_decimal(value)):.6g}"
@@ -39,7 +39,7 @@ def _rounded_up(value: float) -> str:
 
 
 def _finite(found):
-    """Return `found`, with None for numbers that JSON lacks."""
+    """Return `found`, with None in place of numbers that JSON cannot represent."""
     if isinstance(found, Mapping):
         return {name: _finite(part) for name, part in found.items()}
     return None if isinstance(found, float) and not math.isfinite(found) else found
@@ -48,8 +48,8 @@ def _finite(found):
 def by_each_way(ways: Mapping[str, Callable[[], float]]) -> dict:
     """Return a mapping with the keys "epsilon", "least" and, if a way fails, "none".
 
-    "epsilon" leads to the value by each of `ways` that has one, "least" to the name of the way with the smallest value,
-    and "none" to the reason why each other way has no value.
+    "epsilon" maps the name of each of `ways` that succeeds to its value, "least" is the name of the way with the
+    smallest value, and "none" maps each other name to the reason why the way has no value.
 
     Raises the ``ValueError`` or ``ArithmeticError`` of the first way if no way has a value.
     """

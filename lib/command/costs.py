@@ -21,14 +21,14 @@ KINDS = {"gaussian": Gaussian, "laplace": Laplace, "pure": RandomizedResponse}
 
 
 class Number(click.types.FloatParamType):
-    """A number, also in the form of a fraction such as 256/60000."""
+    """A number, which may be given as a fraction such as 256/60000."""
 
     def convert(self, value, param, ctx):
         return super().convert(of_fraction(value), param, ctx)
 
 
 class Whole(click.IntRange):
-    """An integer, also in a form such as 1e4."""
+    """An integer, which may be given in a form such as 1e4."""
 
     name = "integer"
 
@@ -40,7 +40,7 @@ class Whole(click.IntRange):
 
 
 def of_fraction(value):
-    """Return the number that `value` is, if it is a fraction of integers, and else `value`."""
+    """Return `value` as a number if it is a fraction of integers, and otherwise unchanged."""
     with suppress(ValueError, TypeError, ArithmeticError):
         return float(Fraction(value)) if "/" in value else value
     return value
@@ -79,7 +79,7 @@ def epsilon():
 def of_gaussian(sigma, sensitivity, delta, as_json):
     """Compute the smallest epsilon of Gaussian noise.
 
-    This is the epsilon at DELTA (Balle and Wang 2018). The command also gives the rho of zero-concentrated DP.
+    The command gives the epsilon at DELTA (Balle and Wang 2018) and the rho of zero-concentrated DP.
     """
     made = Gaussian(sigma, sensitivity)
     answer({"epsilon": made.epsilon_at(delta), "delta": delta, "rho": made.rho}, as_json)
@@ -93,7 +93,7 @@ def of_gaussian(sigma, sensitivity, delta, as_json):
 def of_laplace(scale, sensitivity, delta, as_json):
     """Compute the smallest epsilon of Laplace noise.
 
-    This is the epsilon at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020). The command also gives the rho of
+    The command gives the epsilon at DELTA, which may be 0 (Balle, Barthe and Gaboardi 2020), and the rho of
     zero-concentrated DP.
     """
     made = Laplace(scale, sensitivity)
@@ -113,8 +113,8 @@ def of_laplace(scale, sensitivity, delta, as_json):
 def of_dp_sgd(noise_multiplier, sampling, steps, delta, neighbours, as_json):
     """Compute an upper bound on the epsilon of DP-SGD.
 
-    The bound exceeds the exact value by at most 5 % or, if larger, 0.0002. At each step, DP-SGD adds Gaussian noise to
-    a sum over a Poisson sample of the records.
+    The bound is too large by at most 5 % or 0.0002, whichever is larger. At each step, DP-SGD adds Gaussian noise to a
+    sum over a Poisson sample of the records.
     """
     found = sampled_gaussian.epsilon(noise_multiplier, sampling, steps, delta, neighbours)
     answer({"epsilon": found, "delta": delta, "neighbours": neighbours}, as_json)
@@ -156,8 +156,8 @@ def of_gaussian_synthesis(records, attributes, sigma, covariance, delta, made, n
     best Rényi order.
 
     An epsilon for n records also holds for more records, if the number of synthetic records stays the same. For
-    Theorems D and E, this is proved only from n = 3 on or, for one attribute, from n = 1 / sqrt(1 - sigma) on. For
-    bounded neighbours, n must be at least 2.
+    Theorems D and E, this is proved for n >= 3 or, if there is one attribute, for n >= 1 / sqrt(1 - sigma). For bounded
+    neighbours, n must be at least 2.
     """
     ways = {
         theorem.name: partial(theorem.epsilon, records, delta, attributes, sigma, size=made)

@@ -1,4 +1,4 @@
-"""The process of a command: it ends on a signal with one sentence, and does not start without enough memory."""
+"""Control the process of a command: it ends on a signal with one sentence, and does not start without enough memory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _interrupt(number, frame):
 
 
 def spent(account: str | None) -> Fraction:
-    """Return the rho that the file `account` counts as spent, 0 without an account."""
+    """Return the rho that the file `account` counts as spent, or 0 if there is no account."""
     if not account or not Path(account).exists():
         return Fraction(0)
     from ..release.account import Account
@@ -34,9 +34,9 @@ def spent(account: str | None) -> Fraction:
 
 
 def interrupted(output: Path, account: str | None = None, before: Fraction = Fraction(0)) -> str:
-    """Return what an interrupted release to the folder `output`, which was new or empty, has to tell.
+    """Return the message for an interrupted release to the folder `output`, which was new or empty.
 
-    account : the file of the account of this release, if it has one; before : what was `spent` when it started
+    account : the account file of this release, if any; before : the result of `spent` when the release started
     """
     if output.is_dir() and any(output.iterdir()):
         return f"interrupted; the release in {output} is complete"
@@ -45,7 +45,7 @@ def interrupted(output: Path, account: str | None = None, before: Fraction = Fra
 
 
 def lost(error: OSError, account: str) -> OSError:
-    """Return `error`, which ended a release after its noise was drawn, with what the release cost."""
+    """Return `error`, which ended a release after its noise was drawn, with a note that the cost is spent."""
     from .answers import one_line
 
     return OSError(f"{one_line(error)}; the cost of the release is spent in {account}")
@@ -54,7 +54,7 @@ def lost(error: OSError, account: str) -> OSError:
 def check_memory(size: int = NEEDED) -> None:
     """Raise ``MemoryError`` if a limit, such as that of `ulimit -v`, leaves less than `size` bytes of addresses.
 
-    Below such a limit, libraries of linear algebra may try without end to get memory.
+    Below such a limit, libraries of linear algebra may try endlessly to get memory.
     """
     try:
         mmap.mmap(-1, size, access=mmap.ACCESS_COPY).close()

@@ -132,9 +132,9 @@ def query(model, question, level, as_json):
     MODEL is the model.npz of the release. QUESTION is `count`, `proportion(CONDITION)`, `mean(ATTRIBUTE)`, `sd(ATTRIBUTE)`,
     `median(ATTRIBUTE)`, `quantile(ATTRIBUTE, 0.9)` or `correlation(ATTRIBUTE, ATTRIBUTE)`, and may end with
     `where CONDITION`. Two questions with ` - ` or ` / ` between them ask for a difference or a ratio. The answer gives
-    an estimate and two intervals. The interval (low, high) covers the true value wherever in their bins the numbers lie, with
-    the probability LEVEL. The interval (noise_low, noise_high) accounts for the noise only. The answer uses only the
-    release, so it costs no privacy.
+    an estimate and two intervals. With probability LEVEL, the interval (low, high) covers the true value, wherever in
+    their bins the numbers lie. The interval (noise_low, noise_high) accounts for the noise only. The answer uses only
+    the release, so it costs no privacy.
     """
     from ..release import Synthesizer
 
@@ -153,7 +153,7 @@ def query(model, question, level, as_json):
 def sample(model, n, where, output):
     """Draw more synthetic records from a release.
 
-    MODEL is the model.npz of the release. The records use only the release, so they cost no privacy.
+    MODEL is the model.npz of the release. Sampling uses only the release, so it costs no privacy.
     """
     with extra("data"):
         from pyarrow.parquet import write_table

@@ -1,6 +1,7 @@
 """`dp-compendium ledger`: the claims of the five documents, and the verdicts on them.
 
-`python -m book.ledger package` writes claims and verdicts, under the documents' settings, to this folder.
+`python -m book.ledger package` writes the claims and the verdicts, which are those under the documents' settings, to
+this folder.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Adult and Bank Marketing: the real files, each verified by its SHA-256, or synthetic ones.
 
-A file is searched for in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or
-``<folder>/adult.data``), then in the user cache. If it is in neither, it is fetched from the UCI Machine Learning
-Repository. ``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the fetch. The message of a `DatasetError` says what
-is wrong with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
+A file is looked up in the folder that ``COMPENDIUM_DATA`` names (as ``<folder>/adult/adult.data`` or
+``<folder>/adult.data``) and then in the user cache. If neither contains the file, it is downloaded from the UCI Machine
+Learning Repository. ``COMPENDIUM_OFFLINE=1`` and ``download=False`` forbid the download. The message of a
+`DatasetError` says what is wrong with a file, or that ``COMPENDIUM_DATA`` does not name a folder.
 
 The package contains synthetic samples (``source="stand-in"``), which `notebooks.studies.stand_in` made from the real
-files; ``lib/data/stand_ins/provenance.json`` says how.
+files; ``lib/data/stand_ins/provenance.json`` records how.
 
 Sources (both CC BY 4.0): B. Becker and R. Kohavi, Adult, UCI, 1996, doi:10.24432/C5XW20; S. Moro, P. Rita and P. Cortez, Bank
 Marketing, UCI, 2014, doi:10.24432/C5K306.
@@ -72,9 +72,9 @@ ADULT_COLUMNS = (
     "hours-per-week", "native-country", "income",
 )  # fmt: skip
 
-# The ranges of age, education code and hours are those of the survey, which left out records
-# under 17 and cut ages at 90; gains have up to five digits. No range is published for fnlwgt
-# and capital-loss; their ranges here are round numbers that hold for both parts of Adult.
+# The ranges of age, education code and hours are those of the survey, which left out persons under 17 and recorded ages
+# above 90 as 90; gains have up to five digits. No range is published for fnlwgt and capital-loss; their ranges here are
+# round numbers that hold for both parts of Adult.
 PUBLIC_RANGES = {
     "age": (17, 90),
     "fnlwgt": (0, 1_500_000),
@@ -96,8 +96,8 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     """Return Adult under UCI's column names (`ADULT_COLUMNS`), with six integer and nine string columns.
 
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
-    missing : "nan" makes UCI's ``?`` missing, so that ``.dropna()`` leaves the complete records (30,162, 15,060 and
-        45,222, respectively). Option "category" keeps ``?`` as a value
+    missing : "nan" turns UCI's ``?`` into a missing value, so that ``.dropna()`` leaves the complete records (30,162,
+        15,060 and 45,222, respectively). Option "category" keeps ``?`` as a value
     source : "real", or "stand-in" for synthetic records, the same number in each part, with the same columns and types
 
     Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
@@ -124,8 +124,8 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
 def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -> pd.DataFrame:
     """Return Bank Marketing (``bank-additional-full.csv``), 41,188 records of 21 columns, under UCI's names.
 
-    missing : "nan" makes the label ``unknown`` missing, so that ``.dropna()`` leaves the 30,488 complete records of
-        miura2025 (Table 1). Option "category" keeps ``unknown`` as a value
+    missing : "nan" turns the label ``unknown`` into a missing value, so that ``.dropna()`` leaves the 30,488 complete
+        records of miura2025 (Table 1). Option "category" keeps ``unknown`` as a value
     source : "real", or "stand-in" for the same number of synthetic records of the 11 string columns
 
     Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
@@ -143,10 +143,10 @@ def bank(*, missing: str = "nan", source: str = "real", download: bool = True) -
 
 
 def stand_in_provenance() -> dict:
-    """Return how the synthetic samples were made: epsilon, delta, neighbours and seed, and hashes and errors.
+    """Return how the synthetic samples were made: epsilon, delta, neighbours, seed, hashes and errors.
 
-    ``"datasets"`` leads to the hashes and errors of ``"adult"`` and ``"bank"``. Raises `DatasetError` if the file
-    cannot be read.
+    The key ``"datasets"`` contains the hashes and errors of ``"adult"`` and ``"bank"``. Raises `DatasetError` if the
+    file cannot be read.
     """
     file = STAND_INS / "provenance.json"
     try:
@@ -176,8 +176,8 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
     """Return the six numeric attributes of `frame` (keys of `PUBLIC_RANGES`), each scaled to [-1, 1].
 
     frame : the columns of `adult`, at least one record
-    scaling : "observed" sends each column's minimum and maximum to -1 and 1. A guarantee must treat these extremes as
-        public. Option "public" sends the ends of `PUBLIC_RANGES` to -1 and 1
+    scaling : "observed" maps each column's minimum and maximum to -1 and 1. A privacy guarantee must then treat these
+        extremes as public. Option "public" maps the ends of `PUBLIC_RANGES` to -1 and 1
 
     miura2022 (section 3.2) says only "normalized to [-1, 1]". Raises ``ValueError`` for a frame without records, and
     for a column that is absent, has a missing or out-of-range value or, for "observed", has only one value.
@@ -201,7 +201,7 @@ def adult_numeric(frame: pd.DataFrame, *, scaling: str = "observed") -> pd.DataF
 
 
 def available(dataset: str) -> bool:
-    """Return whether all files of "adult" or "bank" are on this machine and undamaged, without fetching a file.
+    """Return whether all files of "adult" or "bank" are on this machine and undamaged, without downloading.
 
     A damaged file in the cache counts as absent. Raises `DatasetError` for a damaged file in ``COMPENDIUM_DATA``.
 
@@ -216,9 +216,9 @@ def available(dataset: str) -> bool:
 
 
 def path(name: str, *, download: bool = True) -> Path:
-    """Return the path of the verified file `name` (a key of `SOURCES`); fetch it first if necessary.
+    """Return the path of the verified file `name` (a key of `SOURCES`); download it first if necessary.
 
-    download : False forbids the fetch, and so does a ``COMPENDIUM_OFFLINE`` that is neither ``0`` nor empty
+    download : False forbids the download, and so does a ``COMPENDIUM_OFFLINE`` that is neither ``0`` nor empty
     Raises `DatasetError` for a file that is unavailable, or that is damaged in ``COMPENDIUM_DATA``.
     """
     checks.one_of("name", name, tuple(SOURCES))
@@ -241,7 +241,7 @@ def path(name: str, *, download: bool = True) -> Path:
 
 
 def fingerprints(source: str, *names: str) -> dict[str, str]:
-    """Return the SHA-256 of the files `names` (keys of `SOURCES`) if the `source` is "real", and {} if "stand-in"."""
+    """Return the SHA-256 of each file in `names` (keys of `SOURCES`) if `source` is "real", or {} for a "stand-in"."""
     checks.one_of("source", source, KINDS)
     for name in names:
         checks.one_of("name", name, tuple(SOURCES))
@@ -249,7 +249,7 @@ def fingerprints(source: str, *names: str) -> dict[str, str]:
 
 
 def given_folder() -> Path | None:
-    """Return the folder that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if it is unreadable."""
+    """Return the folder that ``COMPENDIUM_DATA`` names, or None if unset. Raises `DatasetError` if unreadable."""
     given = os.environ.get("COMPENDIUM_DATA", "")
     if not given:
         return None
@@ -275,7 +275,7 @@ def _cached(source: Source) -> Path:
 
 
 def _search(source: Source) -> tuple[Path | None, list[str]]:
-    """Return an undamaged copy on this machine, or ``None``, and a list of phrases that say where there is none."""
+    """Return an undamaged copy on this machine, or ``None``, and a list of phrases that say where none was found."""
     looked: list[str] = []
     folder = given_folder()
     if folder is not None:
@@ -352,7 +352,7 @@ def _download(url: str) -> bytes:
 
 
 def _unpack(content: bytes, source: Source) -> bytes:
-    """Return the bytes of the file of `source` from the archive `content`, and from the archives inside it."""
+    """Return the bytes of the file of `source`, extracted from the archive `content` and the archives nested in it."""
     for member in source.members:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:

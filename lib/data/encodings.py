@@ -1,7 +1,8 @@
-"""Adult and Bank as tables of categorical records, on domains that are public.
+"""Adult and Bank as tables of categorical records, on public domains.
 
-The values of an attribute are those that the publishers list, whether or not they occur. Numeric attributes are cut at
-round numbers within `datasets.PUBLIC_RANGES`. A domain derived from the records would disclose which values occur.
+The values of an attribute are those that the publishers list, whether or not they occur. Numeric attributes are divided
+into bins at round numbers within `datasets.PUBLIC_RANGES`. A domain derived from the records would disclose which
+values occur.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def _binned(frame) -> pd.DataFrame:
 def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int64]:
     """Return the position in `labels`, from 0, of each value of a pandas `column`: integers (n,).
 
-    Raises ``ValueError``, with `name` as the column's name, for a missing value and for a value not in `labels`.
+    Raises ``ValueError``, which calls the column `name`, for a missing value or a value that is not in `labels`.
     """
     places = pd.Index(labels).get_indexer(column)
     if (places < 0).any():
@@ -167,7 +168,7 @@ def codes(name: str, column: pd.Series, labels: Sequence[str]) -> NDArray[np.int
 
 
 def bin_positions(name: str, labels: Iterable[str]) -> NDArray[np.int64]:
-    """Return, for each of the `labels` of the attribute `name` in a `Table`, the index of its bin, from 0."""
+    """Return the index, from 0, of the bin of each of the `labels` that the attribute `name` has in a `Table`."""
     cuts = ADULT_BINS[name]
     position = {_interval(low, high): index for index, (low, high) in enumerate(zip(cuts, cuts[1:]))}
     return np.array([position[label] for label in labels])

@@ -12,11 +12,11 @@ Sigma_1^-1 Sigma_2, half of psi_alpha(t_i). The function
 
     psi_alpha(t) = (alpha log(1 + t) - log(1 + alpha t)) / (alpha - 1)  >= 0,
 
-vanishes at t = 0 and grows on both sides of 0. In the paper's formulas these terms cancel; here no two terms of
-opposite sign are added.
+vanishes at t = 0 and grows on both sides of 0. In the paper's formulas, terms of opposite sign partly cancel; here no
+such terms are added.
 
-Coq checks the statements in real numbers, with Proposition 4.1's closed form as the divergence. For `divergence_added`,
-the proof covers alpha < n + 1, and for `unbounded_epsilon_tight` the default radius.
+Coq checks the statements in real numbers, with the closed form of Proposition 4.1 as the divergence. The proof for
+`divergence_added` covers alpha < n + 1, and the proof for `unbounded_epsilon_tight` covers the default radius.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _BLOCK = 2**14  # elements worked on at a time: the intermediate arrays stay in 
 
 
 def _elementwise(formula, *, error=2.0**-48, ranges=_RANGES):
-    """Return a function that checks, broadcasts and applies a `formula` on flat float arrays block by block, and raises
-    its results by a relative `error` (negative: lowers them). The formula may silently compute nonsense where its
-    condition fails, if it then returns ``inf``."""
+    """Return a function that checks and broadcasts its arguments, applies `formula` to flat float arrays block by
+    block, and raises the results by a relative `error` (or lowers them if `error` is negative). Where the condition of
+    the formula fails, its intermediate values may be meaningless, but it must return ``inf``."""
     names = list(inspect.signature(formula).parameters)
 
     @functools.wraps(formula)
@@ -69,8 +69,9 @@ def _elementwise(formula, *, error=2.0**-48, ranges=_RANGES):
 def unbounded_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return the epsilon of Theorem 3.1 (unbounded neighbours: sizes n and n + 1), per released record.
 
-    n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
-    d : attributes, integer in [1, 1e30]; sigma : lower bound of the covariance's smallest eigenvalue, [1e-30, 1]
+    n : number of records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
+    d : number of attributes, integer in [1, 1e30]; sigma : lower bound on the covariance's smallest eigenvalue, [1e-30,
+        1]
     All arguments broadcast. The result is the larger of epsilon_{alpha,1} (n against n + 1) and epsilon_{alpha,2} (n +
     1 against n), rounded up by at most a relative 1e-14. It is ``inf`` where the condition of Theorem 3.1 fails.
     Raises ``ValueError`` for arguments outside these ranges.
@@ -133,9 +134,8 @@ def bounded_epsilon_tight(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return the epsilon of Theorem 3.2 with the two non-zero t_i bounded together.
 
-    For large n the result is about half of `bounded_epsilon_tight`, which defines kappa. Inside the cube the record
-    that leaves and the record that enters cannot both be extreme: t_1^2 + t_2^2 <= kappa^2. As psi(t)/t^2 decreases in
-    t, the bound is
+    For large n, the result is about half that of `bounded_epsilon_tight`, where kappa is defined. In the cube, the old
+    and the new record cannot both be extreme: t_1^2 + t_2^2 <= kappa^2. As psi(t)/t^2 decreases in t, the bound is
 
         epsilon = alpha/2 tau/(n^2 - alpha (n-1) tau) + psi(-kappa)/2.
 
@@ -154,13 +154,13 @@ def bounded_epsilon_joint(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers
 
 @_elementwise
 def bounded_epsilon_both(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
-    """Return Theorem G's upper bound of D_alpha over bounded neighbours (one of n records replaced) in D_sigma.
+    """Return Theorem G's upper bound on D_alpha over bounded neighbours (one of n records replaced) in D_sigma.
 
     Both neighbours lie in D_sigma. If the mechanism adds sigma I to the covariance, Theorem G holds for all data sets
-    in the cube. Theorems 3.2, A and B then do as well, because all four proofs use only that no eigenvalue is below
-    sigma. The t_i are defined in the module's docstring. With sigma I added, let all records lie in one corner and one
-    of them move to the opposite corner. Then t_1 = kappa, and the bound exceeds the divergence of this pair by about a
-    relative 2 kappa.
+    in the cube. Theorems 3.2, A and B then also hold for all data sets, because all four proofs use only that no
+    eigenvalue is below sigma. The t_i are defined in the module's docstring. Suppose that sigma I is added, that all
+    records lie in one corner, and that one of them is moved to the opposite corner. Then t_1 = kappa, and the bound
+    exceeds the divergence of this pair by a relative error of about 2 kappa.
 
     Theorem B's kappa bounds both |t_i| and |t_i / (1 + t_i)|. So with q = kappa / (1 + kappa) the bound is
 
@@ -193,18 +193,17 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
 
     with a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2. It is ``inf`` unless alpha q < 1. If each of the two
     terms is replaced by its own maximum, the simpler Theorem G with this kappa results: alpha/2 tau/n^2 / (1 - alpha
-    q) + K kappa^2 / 2. Arguments and errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. The
-    bound falls as n grows from 2.
+    q) + K kappa^2 / 2. Arguments and errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. For n
+    >= 2, the bound falls as n grows.
 
-    Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). Per
-    attribute |v_j| <= 2 and |u_j| + |v_j| <= 2 M, because n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 -
+    Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). For each
+    attribute, |v_j| <= 2 and |u_j| + |v_j| <= 2 M, because n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 -
     sigma). The mean term is at most a |v|^2 / d. Theorem G's proof bounds the spread term by K c^2 f, f = (|u|^2 |v|^2
-    + (u.v)^2) / 2. f is largest where u_j and v_j have equal signs, and then grows with |u_j|. So let
-    |u_j| = 2 M - |v_j| and w_j = M - |v_j|, in [-h, M]. With e and s the
-    means of w_j and w_j^2, |v|^2 = d (M^2 - 2 M e + s) and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s, and
-    s <= 2 m e + M h, because (w_j + h) (w_j - M) <= 0. Also, M + h = 2. The maximum of f alone is d^2 M^4 / (1 -
-    h^2/2), so kappa bounds all eigenvalues. As n grows, m, c and q fall, K does not grow, and (e, s) covers a smaller
-    set.
+    + (u.v)^2) / 2. f is largest where u_j and v_j have equal signs, and then grows with |u_j|. So let |u_j| = 2 M -
+    |v_j| and w_j = M - |v_j|, in [-h, M]. Let e and s be the means of w_j and w_j^2. Then |v|^2 = d (M^2 - 2 M e + s)
+    and f = d^2 (M^4 + s^2 - 2 M^2 e^2). Both grow with s, and s <= 2 m e + M h, because (w_j + h) (w_j - M) <= 0. Also,
+    M + h = 2. The maximum of f alone is d^2 M^4 / (1 - h^2/2), so kappa bounds all eigenvalues. As n grows, m, c and q
+    fall, K does not grow, and (e, s) covers a smaller set.
     Coq checks the bound and that it falls, except for rounding: `theorem_G_centred` and `centred_falls` in proofs/.
     Source: Theorem G', our own; `bounded_epsilon_attained` is a lower bound for it.
 
@@ -229,7 +228,7 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
 def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
     """Return the largest squared Mahalanobis distance of a record in [-1, 1]^d: d (1 + sqrt(1 - sigma))^2 / sigma.
 
-    Each variance is in [sigma, 1 - mean^2], so no mean exceeds sqrt(1 - sigma). The paper uses 4 d / sigma.
+    Each variance is in [sigma, 1 - mean^2], so no |mean| exceeds sqrt(1 - sigma). The paper uses 4 d / sigma.
     Coq checks this distance, except for rounding: `lemma_C` in proofs/. Source: chapter 3 of miura2022, Lemma C.
 
     >>> from lib.gaussian_synthesis import largest_radius
@@ -242,7 +241,7 @@ def largest_radius(d: Numbers, sigma: Numbers) -> Numbers:
 
 @_elementwise
 def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
-    """Return the exact D_alpha of the Gaussian of n records from that of the same records and one more.
+    """Return the exact D_alpha of the Gaussian of n records from the Gaussian after one record is added.
 
     n, alpha, d : as in `unbounded_epsilon`
     radius : the squared Mahalanobis distance r = (x - mu)^T Sigma^-1 (x - mu) of the record from the mean of the n
@@ -266,12 +265,12 @@ def divergence_added(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) ->
 
 @_elementwise
 def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) -> Numbers:
-    """Return the exact D_alpha of the Gaussian of n + 1 records from that of all but one of them.
+    """Return the exact D_alpha of the Gaussian of n + 1 records from the Gaussian after one record is removed.
 
     n, alpha, d : as in `unbounded_epsilon`
-    radius : the squared Mahalanobis distance r of the removed record from the mean of the n records that stay, with
-        their covariance, in [0, 1e100]. (From the mean of all n + 1 records, with their covariance, the distance is n r
-        / (n + 1 + r).)
+    radius : the squared Mahalanobis distance r of the removed record, by the mean and covariance of the n remaining
+        records, in [0, 1e100]. (By the mean and covariance of all n + 1 records, the squared distance is n r / (n + 1 +
+        r).)
 
     The result is ``inf`` unless n (alpha - 1) r < (n + 1) (n + alpha).
     Coq checks this divergence, except for rounding: `theorem_D_removed` in proofs/.
@@ -292,7 +291,7 @@ def divergence_removed(n: Numbers, alpha: Numbers, d: Numbers, radius: Numbers) 
 def unbounded_epsilon_tight(
     n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers, *, radius: Numbers | None = None
 ) -> Numbers:
-    """Return an upper bound of D_alpha over unbounded neighbours (n, n + 1), per released record: Theorem D.
+    """Return Theorem D's upper bound on D_alpha over unbounded neighbours (n, n + 1), per released record.
 
     n, alpha, d, sigma : as in `unbounded_epsilon`, but sigma in [1e-30, 1): at 1 no data set has a neighbour
     radius : default `largest_radius(d, sigma)`; the paper uses 4 d / sigma
@@ -300,7 +299,7 @@ def unbounded_epsilon_tight(
     This bound covers all pairs whose smaller data set has no eigenvalue below sigma. In both directions the divergence
     grows with r, the squared distance of the added or removed record from the smaller set's mean. There is one
     exception: for alpha > (n+1)^2/(2n+1), the divergence of adding a record may first fall near r = 0. So the supremum
-    over r in [0, `radius`] is at an end. Errors are as in `unbounded_epsilon`.
+    over r in [0, `radius`] is attained at an endpoint. Errors are as in `unbounded_epsilon`.
     Coq checks this bound, except for rounding: `theorem_D` in proofs/. Source: chapter 3 of miura2022, Theorem D.
 
     >>> from lib.gaussian_synthesis import unbounded_epsilon_tight
@@ -321,23 +320,24 @@ _WITH_NOISE = _RANGES | {"sigma": (checks.real, "[1e-30, 1e30]")}
 def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> Numbers:
     """Return the Rényi epsilon of one record drawn from N(mu, Sigma + sigma I), for all data sets: Theorem H.
 
-    n : records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
-    d : attributes, integer in [1, 1e30]; sigma : the variance added to each attribute, [1e-30, 1e30]
+    n : number of records of the smaller neighbour, integer in [1, 1e30]; alpha : Rényi order, (1, 1e100]
+    d : number of attributes, integer in [1, 1e30]; sigma : the variance added to each attribute, [1e-30, 1e30]
     All arguments broadcast. The result is the larger of the divergences in the two directions, rounded up by at most a
     relative 1e-14. It is ``inf`` unless alpha < n + 1 and (alpha - 1) n tau < (n + 1)^2. Raises ``ValueError`` for
     arguments outside these ranges.
 
     The only condition on the data is that they lie in [-1, 1]^d. Neighbours are unbounded, of sizes n and n + 1.
-    The pair of Theorem H, below, is at least as distinguishable as any other. With N = n + 1 and kappa = n tau / N^2,
-    the divergences of this pair are
+    The pair (P, Q) of Theorem H, below, is at least as distinguishable as any pair of neighbours. With N = n + 1 and
+    kappa = n tau / N^2, the divergences of this pair are
 
         added   = alpha kappa / (2 n (1 + alpha kappa))       + psi(kappa)/2              + d psi(-1/N)/2,
         removed = alpha kappa / (2 n (1 - (alpha-1) kappa))   + psi(-kappa/(1+kappa))/2   + d psi(1/n)/2.
 
     Theorem H. Let P = N(0, I) and Q = N((sqrt(tau)/N) e_1, diag(1 + kappa, n/N, ..., n/N)) in d + 1 dimensions. For any
     data set of n records in the cube and any added record, some channel sends P to the law of the release before the
-    record is added, and Q to that after. So every measure of distinguishability that respects post-processing is, in
-    both directions, at most its value for (P, Q) or, for m records, for the m-fold products of P and Q.
+    record is added, and Q to the law after the record is added. So every measure of distinguishability that respects
+    post-processing is, in both directions, at most its value for (P, Q) or, for m records, for the m-fold products of P
+    and Q.
 
     Proof. Let Sigma_1 = Sigma + sigma I, v the added record minus mu, w = Sigma_1^-1/2 v and R = I - sigma Sigma_1^-1,
     which is positive semidefinite. Let A = [w / sqrt(tau), R^1/2], a d x (d+1) matrix. Since v v^T <= |v|^2 I <= 4 d I
@@ -347,10 +347,10 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
     The bound falls as n grows, as `releases` proves.
     Coq checks the bound and that it falls, except for rounding: `theorem_H` and `H_falls` in proofs/.
 
-    Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also increase the
-    randomness of an algorithm with Gaussian output, until a single pair of Gaussians describes its privacy. Here the
-    covariance comes from the data, and Theorem H names one pair that dominates all neighbours, with a lower bound. We
-    have read only their abstract and do not know whether their pair is this one.
+    Related work. Wei et al. (2023) compute the hockey-stick divergence of any two Gaussians. They also add randomness
+    to an algorithm with Gaussian output until a single pair of Gaussians describes its privacy. Here the covariance
+    depends on the data. Theorem H names one pair that dominates all neighbours, and `regularised_epsilon_attained`
+    shows how close the bound is. We have read only their abstract and do not know whether their pair is this one.
     Source: Theorem H, our own; `regularised_epsilon_attained` is a lower bound for it.
 
     >>> from lib.gaussian_synthesis import regularised_epsilon
@@ -365,7 +365,7 @@ def regularised_epsilon(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) 
 
 
 def _regularised_terms(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbers) -> tuple[Numbers, Numbers]:
-    """Return twice the D_alpha of the first coordinates of Theorem H's pair, added and removed, for checked arrays."""
+    """Return twice the D_alpha of the first coordinates of Theorem H's pair in each direction: added, removed."""
     _, kappa, left = _bounded_terms(n, alpha, d, sigma, more=1, less=1)
     added = alpha * kappa / (n * (1 + alpha * kappa)) + psi(kappa, alpha)
     removed = alpha * kappa / (n * left) + _psi_from(np.where(left > 0, kappa, 0), alpha, left)
@@ -401,13 +401,13 @@ def _bounded_terms(n, alpha, d, sigma, *, more=0, less=0):
 
 
 def _psi_shrinking(kappa, alpha, one_minus):
-    """Return psi_alpha(-kappa), accurate also where 1 - alpha kappa (given) is nearly 0."""
+    """Return psi_alpha(-kappa), accurate even where `one_minus`, 1 - alpha kappa, is nearly 0."""
     slope = np.where(one_minus > 0, kappa / (1 - kappa), 0)
     return _psi_from(slope, alpha, one_minus / (1 - kappa))
 
 
 def _psi_from(slope, alpha, rest):
-    """Return psi_alpha(t), t = -slope / (1 + slope), accurate also where rest = 1 - (alpha - 1) slope is nearly 0."""
+    """Return psi_alpha(t), t = -slope / (1 + slope), accurate even if rest = 1 - (alpha - 1) slope is nearly 0."""
     return -log1pmx(slope) - _log1pmx_from((1 - alpha) * slope, rest) / (alpha - 1)
 
 
@@ -418,5 +418,5 @@ def _dd_times_sum(x, a, b):
 
 
 def _log1pmx_from(x, one_plus_x):
-    """Return log(1 + x) - x, from 1 + x itself if x is near -1."""
+    """Return log(1 + x) - x, computed from `one_plus_x` if x is near -1."""
     return np.where(x < -0.5, np.log(one_plus_x) - x, log1pmx(np.maximum(x, -0.5)))

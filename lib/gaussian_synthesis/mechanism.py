@@ -81,7 +81,7 @@ def synthesize(data: ArrayLike, size: int, *, sigma: float = 0.0, rng: np.random
 
 
 def smallest_eigenvalue(data: ArrayLike) -> float:
-    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d): the largest sigma with `data` in D_sigma.
+    """Return the smallest eigenvalue of the 1/n covariance of `data` (n, d), the largest sigma with `data` in D_sigma.
 
     >>> from lib.gaussian_synthesis import smallest_eigenvalue
     >>> print(round(float(smallest_eigenvalue([[0.0, 0.5], [1.0, -0.5], [-1.0, 0.0]])), 4))
@@ -93,7 +93,7 @@ def smallest_eigenvalue(data: ArrayLike) -> float:
 def squared_mahalanobis(data: ArrayLike, records: ArrayLike) -> NDArray[np.float64]:
     """Return the squared Mahalanobis distance (m,) of `records` (m, d) from the Gaussian fitted to `data` (n, d).
 
-    Raises ``ValueError`` for data outside [-1, 1] or records with another number of columns than the data, and
+    Raises ``ValueError`` if `data` lies outside [-1, 1] or `records` has a different number of columns, and
     ``LinAlgError`` for a singular covariance.
 
     >>> from lib.gaussian_synthesis import squared_mahalanobis

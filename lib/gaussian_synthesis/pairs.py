@@ -1,4 +1,4 @@
-"""Explicit pairs of neighbours: their divergences are lower bounds for what `bounds` bounds from above."""
+"""Explicit pairs of neighbours: their divergences are lower bounds on the suprema that `bounds` bounds from above."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .bounds import _WITH_NOISE, _elementwise, _regularised_terms, divergence_ad
 
 
 def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
-    """Return a lower bound for `unbounded_epsilon_tight`: the D_alpha of `worst_case_neighbours`, both in D_sigma.
+    """Return a lower bound for `unbounded_epsilon_tight`: the D_alpha of `worst_case_neighbours` in D_sigma.
 
     alpha : (1, inf), any shape; n, d, sigma : scalars as in `unbounded_epsilon_tight`, with the same errors
     Source: chapter 3 of miura2022, after Theorem D.
@@ -33,10 +33,10 @@ def unbounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -
 def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> Numbers:
     """Return a lower bound for `bounded_epsilon_centred`: the larger D_alpha of two explicit pairs of data sets.
 
-    The common n - 1 records are those of `worst_case_neighbours`. (The covariance has an eigenvalue of sigma once the
-    mean of these records is added as another record.) In each pair the second data set also contains the record (1,
-    ..., 1). The first data set also contains the mean of the common records or, in the other pair, the record (-1, ...,
-    -1), which gives a larger divergence for large sigma.
+    The common n - 1 records are those of `worst_case_neighbours`. (If the mean of these records is added as another
+    record, the covariance has an eigenvalue of sigma.) In each pair, the second data set also contains the record (1,
+    ..., 1). In one pair, the first data set also contains the mean of the common records. In the other pair, it
+    contains (-1, ..., -1), which gives a larger divergence for large sigma.
     n : integer in [2, inf); other arguments are as in `unbounded_epsilon_attained`.
     Source: chapter 3 of miura2022, Theorem G.
 
@@ -53,8 +53,9 @@ def bounded_epsilon_attained(n: int, alpha: ArrayLike, d: int, sigma: float) -> 
 
 
 def _replaced(n, alpha, far, near):
-    """Return the larger D_alpha of two data sets with n - 1 common records and one more on either side of their mean,
-    on a line through it: at squared Mahalanobis distances n far and n near."""
+    """Return the larger D_alpha, in either direction, of two data sets with n - 1 common records. Each has one more
+    record. These two records lie on a line through the mean of the common records, on opposite sides of the mean, at
+    squared Mahalanobis distances n far and n near."""
     grown, shrunk = (far - near) / (1 + near), (far - near) / (1 + far)
     mean = (np.sqrt(far) + np.sqrt(near)) ** 2 / (n - 1)
     to_the_far = alpha * mean / (1 + near) / (1 + alpha * grown) + psi(grown, alpha)
@@ -110,10 +111,10 @@ def worst_case_neighbours(n: int, d: int, sigma: float) -> tuple[NDArray[np.floa
 
     The data set lies in D_sigma with and without the record.
 
-    Each attribute is 1 on k records where all others are -1. All attributes are 1 on a few more records. On one more
-    record of either kind, the value may lie between -1 and 1, and all other values are -1. So the smallest eigenvalue
-    is that along (1, ..., 1), where the new record lies. The other eigenvalues are (n + 1)/n times as large; adding the
-    record lowers them to sigma.
+    Each attribute is 1 in k records where all other attributes are -1. In a few more records, all attributes are 1.
+    Each kind may include one more record, where a value between -1 and 1 takes the place of 1. All other values are -1.
+    So the smallest eigenvalue is that along (1, ..., 1), where the new record lies. The other eigenvalues are (n + 1)/n
+    times as large; adding the record lowers them to sigma.
 
     n, d : integer in [1, inf); sigma : [1e-300, 1)
     Raises ``ValueError`` for d sigma >= 4 or too few records. Source: chapter 3 of miura2022, after Theorem D.
@@ -163,10 +164,11 @@ class _Weights(NamedTuple):
 
 
 def _corner_weights(n, d, sigma) -> tuple[_Weights, _Weights]:
-    """Return the weights of an attribute on the records where only it is 1, and on those that all attributes share. Let
-    p be the sum of both kinds of weights over n, and q and c the sums of their squares over n. Along (1, ..., 1) the
-    covariance has the eigenvalue 4 (q + d (c - p^2)), here sigma. Across this direction, the eigenvalue is 4 q, which
-    is sigma (n + 1)/n and becomes sigma when the record is added."""
+    """Return the weights of an attribute on the records where only this attribute is 1, and on those where all
+    attributes are. Let p be the sum of all these weights divided by n, and let q and c be the sums of the squares of
+    each kind, divided by n. Along (1, ..., 1) the covariance has the eigenvalue 4 (q + d (c - p^2)), here sigma. In the
+    orthogonal directions, the eigenvalue is 4 q, which is sigma (n + 1)/n and becomes sigma when the record is
+    added."""
     wanted = sigma / 4 * (1 + 1e-12)  # for rounding in values computed from the data
     squares = wanted * (n + 1) if d > 1 else 0.0
     own = _Weights(int(squares), float(np.sqrt(squares % 1)))

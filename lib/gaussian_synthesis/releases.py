@@ -2,12 +2,12 @@
 
 A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks that the
 Rényi cost falls for Theorems 3.1 and H from n = 1, for 3.2, A, B, G and G' from n = 2, and for D from the n given
-below. For the whole privacy loss, proofs for H, D and E follow. Let P and Q(N) be the pair for N = n + 1, and w = 1 /
-N:
+below. For the privacy loss itself, the proofs for H, D and E follow. Let P and Q(N) be the pair for N = n + 1, and w =
+1 / N:
 
 - H: Q(N) has a first coordinate of mean w sqrt(tau) and variance 1 + t, t = (w - w^2) tau, and others of
   variance 1 - w;
-- E: the same with w sqrt(R) and t = w (R - 1) - w^2 R, R the largest radius. D has one coordinate fewer.
+- E: the same with mean w sqrt(R) and t = w (R - 1) - w^2 R, where R is the largest radius. D has one coordinate fewer.
 
 Lemma. For t > -1, the pair N(0, 1), N(m, 1 + t) becomes more distinguishable, in every measure that respects
 post-processing and for any number k of draws, as m >= 0 grows. Proof. By Blackwell's theorem it is enough that
@@ -18,9 +18,9 @@ falls with the distance of its mean from the centre. For t > 0, the distance gro
 comes first and otherwise its complement. For t < 0, the mean m lies between 0 and the centre -m/t, the distance
 shrinks, and the ball and its complement change places. So delta(eps) grows.
 
-Theorem. H's pair becomes less distinguishable as N grows, and E's and D's do for N >= 2 R / (R - 1), or if R <= 1.
-Proof. Let w' and t' belong to N' > N, so that w' < w. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R - 1)
-/ (2 R); if R <= 1, t <= t' <= 0. With c^2 = t' / t <= 1, z -> c z + sqrt(1 - c^2) g, g ~ N(0, 1), keeps N(0, 1) and
+Theorem. As N grows, H's pair becomes less distinguishable, and so do the pairs of E and D if N >= 2 R / (R - 1) or R <=
+1. Proof. Let w' and t' belong to N' > N, so that w' < w. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R -
+1) / (2 R); if R <= 1, t <= t' <= 0. With c^2 = t' / t <= 1, z -> c z + sqrt(1 - c^2) g, g ~ N(0, 1), keeps N(0, 1) and
 sends the first coordinate to variance 1 + t' and mean c times as large. This mean is at least the mean for N', as
 (t'/w') / (t/w) >= w'/w: for H, (1 - w') w >= (1 - w) w'; for E, |R - 1| w >= |R - 1| w'. By the lemma, some channel
 lowers this mean to the mean for N'. In the other coordinates c^2 = w'/w sends variance 1 - w to 1 - w'.
@@ -55,7 +55,7 @@ ORDERS = 1 + np.geomspace(1e-2, 1e4, 1200)
 def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None = None,
                 bound: Callable[..., Numbers] = unbounded_epsilon, conversion: str = "canonne2020",
                 orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
-    """Return the (epsilon, delta)-DP of a release of `size` records (default n), the best over `orders`.
+    """Return the (epsilon, delta)-DP guarantee of a release of `size` records (default n) by the best of `orders`.
 
     n, d, sigma : scalars as in `bound`, an epsilon function of `bounds`; delta : (0, 1)
     size : number of released records, fixed in advance
@@ -86,7 +86,9 @@ def extremal_pair(n: int, d: int, radius: float) -> GaussianPair:
 
 
 def regularised_pair(n: int, d: int, sigma: float) -> GaussianPair:
-    """Return the pair (P, Q) of Theorem H, in normal form: d + 1 coordinates, of which the first is the corner pair.
+    """Return the pair (P, Q) of Theorem H in normal form, with d + 1 coordinates.
+
+    The first coordinate alone is the pair of `regularised_epsilon_attained`.
 
     n : integer in [1, 1e15]; d : integer in [1, inf); sigma : the variance added to each attribute, [1e-30, 1e30]
     Source: Theorem H, stated and proved in `regularised_epsilon`.
@@ -98,7 +100,7 @@ def regularised_pair(n: int, d: int, sigma: float) -> GaussianPair:
 
 
 def _normal_form(n, d, mean, last, size) -> GaussianPair:
-    """Return one coordinate of mean `mean` and variance 1 + `last`, and d - 1 coordinates of variance n / (n + 1).
+    """Return a pair with one coordinate of mean `mean` and variance 1 + `last`, and d - 1 of variance n / (n + 1).
 
     `size` is the sum of the absolute terms of `last`, which bounds the rounding error of `last`.
     """
@@ -121,8 +123,9 @@ def released_delta(
 
     The upper bound holds for all neighbours whose smaller data set lies in D_sigma. The reason is that some random map
     turns the extremal pair in d + 1 dimensions into the Gaussians of any such neighbours in d dimensions. The lower
-    bound is attained by `worst_case_neighbours`, both in D_sigma; it is 0 if no pair is known. Both bounds are for
-    unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022, Theorem E.
+    bound is attained by `worst_case_neighbours`, which both lie in D_sigma; it is 0 if no pair is known. Both bounds
+    are for unclipped records, allow for the quadrature's error and lie in [0, 1]. Source: chapter 3 of miura2022,
+    Theorem E.
 
     >>> from lib.gaussian_synthesis import released_delta
     >>> lower, upper = released_delta(10**7, epsilon=1.0, d=6, sigma=0.01)
@@ -144,7 +147,7 @@ def _upper_delta(n, epsilon, d, sigma, size, radius=None, tolerance=None):
 
 
 def _delta(n, epsilon, pair, size, tolerance=None, lower=False):
-    """Return the larger delta of `pair` and the swapped pair, plus its error (for a `lower` bound, minus)."""
+    """Return the larger delta, of `pair` or of the swapped pair, plus its error (minus its error if `lower`)."""
     size = n if size is None else checks.whole("size", size, "[1, inf)")
     tolerance = 10.0 ** -min(4 + size, 14) if tolerance is None else tolerance
     both = [hockey_stick_pair(each, epsilon, size, tolerance=tolerance) for each in (pair, pair.swapped())]
@@ -191,10 +194,11 @@ def released_epsilon(
 
     delta : (0, 1); radius : as in `unbounded_epsilon_tight`
 
-    Other arguments, errors and source are as in `released_delta`. The search ends within 1e-9, and the quadrature's
-    error is added: for fewer than 10 records that error can be a hundred-thousandth of epsilon. The guarantee holds for
-    the same neighbours as that upper bound. Unlike that of `released_dp`, it comes from the privacy loss itself rather
-    than from its Rényi moments. Raises ``ArithmeticError`` if the quadrature cannot distinguish delta from 0.
+    Other arguments, errors and source are as in `released_delta`. The search stops within 1e-9 of the root, and the
+    quadrature's error is added. For fewer than 10 records, this error can be a hundred-thousandth of epsilon. The
+    guarantee holds for the same neighbours as the upper bound of `released_delta`. Unlike the guarantee of
+    `released_dp`, it comes from the privacy loss itself rather than from its Rényi moments. Raises ``ArithmeticError``
+    if the quadrature cannot distinguish delta from 0.
 
     >>> from lib.gaussian_synthesis import released_epsilon
     >>> print(round(released_epsilon(10**7, delta=1e-5, d=6, sigma=0.01), 3))
@@ -244,7 +248,7 @@ def regularised_released_epsilon_attained(
 
 
 def _above(root: float) -> float:
-    """Return a root of `_epsilon_at` raised by more than its error, and 0 for 0, which needs no search."""
+    """Return a root of `_epsilon_at` raised by more than its error, or 0 if the root is 0, which is exact."""
     return root * (1 + 2.0**-48) + 1e-9 if root else 0.0
 
 
@@ -253,7 +257,7 @@ def _below(root: float) -> float:
 
 
 def _epsilon_at(delta, delta_at) -> float:
-    """Return where the decreasing function `delta_at` equals `delta`; 0 if it is below from the start."""
+    """Return the epsilon at which the decreasing `delta_at` equals `delta`, or 0 if `delta_at(0)` is not larger."""
     delta = checks.number("delta", delta, "(0, 1)")
 
     def excess(epsilon):
@@ -280,8 +284,8 @@ def records_needed(epsilon: float, cost: Callable[[int], Numbers], *, tolerance:
     epsilon : (0, inf); tolerance : [0, 1), the relative excess allowed in the answer
 
     An example is ``records_needed(1, lambda n: n * unbounded_epsilon(n, 4, d, sigma))``. The cost of n records by
-    `bounded_epsilon` rises in places by some thousandths for orders near 1. Then the returned n suffices and n - 1 does
-    not, but a smaller n may. Raises ``ValueError`` if 10^15 records are too few.
+    `bounded_epsilon` rises in places by some thousandths for orders near 1. In this case, the returned n suffices and n
+    - 1 does not, but a smaller n may suffice. Raises ``ValueError`` if 10^15 records are too few.
 
     >>> from lib.gaussian_synthesis import records_needed, unbounded_epsilon
     >>> n = records_needed(1, lambda n: n * unbounded_epsilon(n, alpha=4, d=6, sigma=0.01), tolerance=0.001)

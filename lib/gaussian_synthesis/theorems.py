@@ -19,8 +19,8 @@ class Theorem:
     neighbours : "unbounded" (one record is added or removed, n is private) or "bounded" (one of n records is replaced,
         n is public)
     covariance : which of `plain` and `regularised` the theorem covers; `regularised` has sigma added to each variance
-    assumes : the data sets whose plain covariance has no eigenvalue below sigma: "first", "smaller" or "both" of the
-        neighbours; "none" if the theorem covers no plain covariance. Where sigma is added, there is no assumption
+    assumes : which of the neighbours must have a plain covariance without an eigenvalue below sigma: "first", "smaller"
+        or "both"; "none" if the theorem does not cover plain covariances. If sigma is added, nothing is assumed
     renyi : the Rényi epsilon of one record, a function of (n, alpha, d, sigma), or None
     exact : the epsilon of a release at delta, from the exact law of its privacy loss, a function of (n, delta, d,
         sigma, size=None), or None
@@ -38,7 +38,7 @@ class Theorem:
     attained: Callable[..., Numbers] | None = None
 
     def falls_from(self, d: int, sigma: float) -> int:
-        """Return the n from which the cost of a fixed number of records is proved to fall as n grows (see `releases`).
+        """Return an n above which the cost of a fixed number of synthetic records is proved to fall (see `releases`).
 
         d, sigma : scalars as in the theorem's function
 

@@ -1,4 +1,4 @@
-"""More consistent frequency estimates: non-negative and, by `norm_sub`, with sum 1, like true frequencies.
+"""Make frequency estimates more consistent: non-negative and, with `norm_sub`, of sum 1, like true frequencies.
 
 Post-processing costs no privacy. It trades the unbiasedness of the raw estimates for a smaller error, and is therefore
 a separate step. Each function takes the estimates of any oracle, shape (..., k), and returns the same shape.
@@ -36,9 +36,10 @@ def base_cut(estimates: ArrayLike, deviation: ArrayLike, alpha: ArrayLike = 0.05
 
 
 def norm_sub(estimates: ArrayLike) -> NDArray[np.float64]:
-    """Return the estimates shifted by one number, so that the positive parts sum to 1, with negative results set to 0.
+    """Return the estimates, all shifted by one number and then with negative results set to 0, so that they sum to 1.
 
-    By the conditions of Karush, Kuhn and Tucker, the result is the nearest distribution in the Euclidean norm.
+    By the conditions of Karush, Kuhn and Tucker, the result is the probability distribution nearest to the estimates in
+    the Euclidean norm.
 
     >>> from lib.local.consistency import norm_sub
     >>> print(norm_sub([0.7, 0.5, -0.1]).round(3))

@@ -3,7 +3,8 @@
 The rows are those of Sylvester's Hadamard matrix of size b, a power of two, with the entries (-1)^popcount(r & c). The
 first row, which is all +1, is left out. With B blocks, also a power of two, value x has row x // B + 1 in block x % B
 of the K = B b cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows
-of different blocks share no cells. Aggregation takes a histogram and fast Walsh-Hadamard transforms: O(n + K log b).
+of different blocks share no cells. Aggregation computes a histogram and fast Walsh-Hadamard transforms in O(n + K log
+b) time.
 
 Reference: J. Acharya, Z. Sun, H. Zhang: Hadamard response: estimating distributions privately,
 efficiently, and with little communication, AISTATS 2019 (one block for high privacy, several in general).
@@ -28,11 +29,12 @@ class HadamardResponse(FrequencyOracle):
 
     blocks : B, a power of two; default 2^(ceil(log2(min(e^eps, 2k))) - 1), as published
 
-    The attribute `size` is b, the smallest power of two above k/B rounded up. A report supports a value by 1 if its
-    cell is a +1 of the value's row, by 0 if the cell is a -1 of this row, and by 1/2 if the cell is in another block.
-    The mean support is then q = 1/2 for other values, and p = (1 + d)/2 for the sender's value, where d =
-    (e^eps - 1)/(e^eps + 2B - 1). With one block the protocol is pure. With several blocks, the variance of the support
-    for other values depends on their block, so `variance` depends on how many users have values in the same block.
+    The attribute `size` is b, the smallest power of two above k/B rounded up. A report gives a value a support of 1 if
+    its cell is a +1 of the value's row, 0 if the cell is a -1 of this row, and 1/2 if the cell is in another block. The
+    mean support is then q = 1/2 for other values, and p = (1 + d)/2 for the sender's value, where d = (e^eps -
+    1)/(e^eps + 2B - 1). With one block the protocol is pure. With several blocks, the variance of the support for
+    another value depends on the block of that value, so `variance` depends on how many users have values in the same
+    block.
     """
 
     def __init__(self, k: int, epsilon: float, blocks: int | None = None) -> None:
@@ -76,8 +78,8 @@ class HadamardResponse(FrequencyOracle):
         """Return the exact variance of the raw estimate of a value of true frequency `f` in [0, 1] among `n` users.
 
         block_share : proportion of users whose value is in the same block, including the value itself, [0, 1]. With one
-            block the proportion is 1; with several blocks the default is f + (1 - f)/B, as if other users were spread
-            evenly over the blocks
+            block the proportion is 1; with several blocks the default is f + (1 - f)/B, as if the other users were
+            spread evenly over the blocks
         """
         f = checks.real("f", f, "[0, 1]")
         beside = (1 - f) / self.blocks  # the others in the block

@@ -32,8 +32,8 @@ class SHE(FrequencyOracle):
     value and q = 0 for any other, and variance 8/eps^2. So the variance of the estimate is 8/(n eps^2) at every
     frequency. `probability` gives the density of a report.
 
-    The guarantee holds for real numbers. In floating point the last digits of a report can rule out values as the
-    user's, unless reports are rounded before they are sent, for example to multiples of 2^-20.
+    The guarantee holds for real numbers. In floating-point arithmetic, the last digits of a report can reveal which
+    values are not the user's, unless reports are rounded before they are sent, for example to multiples of 2^-20.
     """
 
     p, q, _gap = 1.0, 0.0, 1.0
@@ -51,7 +51,7 @@ class SHE(FrequencyOracle):
         return rows
 
     def supports(self, reports: ArrayLike) -> NDArray[np.float64]:
-        """Return the reports themselves. Raises ``ValueError`` unless all are in [-1e300, 1e300], shape (n, k)."""
+        """Return the reports themselves. Raises ``ValueError`` unless they are in [-1e300, 1e300], of shape (n, k)."""
         reports = checks.real("reports", reports, "[-1e300, 1e300]")
         if reports.ndim != 2 or reports.shape[1] != self.k:
             raise ValueError(f"reports must have shape (n, {self.k}), got {reports.shape}")
@@ -106,8 +106,8 @@ def optimal_threshold(epsilon: float) -> float:
 
     epsilon : (0, inf); above 1000 the result is the threshold for 1000, because any threshold would do
 
-    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. A search by the slope
-    loses no digits. Wang et al. 2017 also solve for the threshold numerically.
+    With c = e^(-epsilon/2), y = 2 e^(epsilon theta/2) - 1 solves 3 c y^2 = (4 - 2 c) y + c. A search for the zero of
+    the slope loses no digits. Wang et al. 2017 also solve for the threshold numerically.
     """
     epsilon = min(checks.number("epsilon", epsilon, "(0, inf)"), 1000.0)
 

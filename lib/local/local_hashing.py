@@ -1,7 +1,7 @@
 """Local hashing: every user hashes the k values to g buckets and randomizes the bucket of the true value (BLH, OLH).
 
-A report is a hash function, freshly drawn by the user, and a randomized bucket. A report supports the values that the
-function sends to the bucket. The function is independent of the value, so only the bucket needs randomized response.
+A report is a hash function, freshly drawn by the user, and a randomized bucket. A report supports the values that its
+function sends to its bucket. The function is independent of the value, so only the bucket needs randomized response.
 
 With a and b uniform in [0, 2^64), the hash function is
 
@@ -9,12 +9,13 @@ With a and b uniform in [0, 2^64), the hash function is
 
 which is multiply-shift hashing (Dietzfelbinger 1996) after a fixed scrambling m of 32-bit numbers. For x != y the
 positions of x and y on the ring of 2^64 fall independently into any two buckets. Given one position, the other position
-is uniform on a lattice, whose spacing, a power of two below 2^32, divides every bucket's ends. Two buckets differ in
-size by at most 1 part of about 2^32/g, so two values collide with probability q = 1/g up to a relative error of
-g^2/2^66, which is less than 10^-10 for g up to 2^16 and 0 for powers of two. This pairwise independence suffices for
-the variance formula, and the scrambling, a bijection, keeps it. Three or more values need the scrambling. Without it,
-the positions of v, v + 1 and v + 2 would form an arithmetic progression, and the variance of a sum of estimates, as in
-a range query, would be up to twice that of independent counts.
+is uniform on a lattice. The spacing of this lattice, a power of two below 2^32, divides the ends of every bucket. Two
+buckets differ in size by at most one part in about 2^32/g, so two values collide with probability q = 1/g up to a
+relative error of g^2/2^66, which is less than 10^-10 for g up to 2^16 and 0 for powers of two. This pairwise
+independence suffices for the variance formula, and the scrambling preserves it, because it is a bijection. The
+scrambling matters for three or more values. Without it, the positions of v, v + 1 and v + 2 would form an arithmetic
+progression, and the variance of a sum of estimates, as in a range query, would be up to twice that of independent
+counts.
 
 References: Wang et al. 2017, Section 4. M. Dietzfelbinger: Universal hashing and k-wise independent
 random variables via integer arithmetic without primes, STACS 1996.

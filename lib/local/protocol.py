@@ -4,7 +4,8 @@ Each user holds one of k values and sends one randomized report. A report suppor
 of reports that support a value is its support count. In a pure protocol (Wang et al. 2017, Section 3) a report supports
 its sender's value with probability p and any other value with probability q, whatever the two values are. Then
 (count/n - q)/(p - q) is an unbiased estimate of a value's frequency, and its variance follows from p and q alone
-(`pure_variance`). `GRR`, the simplest oracle, is also here. `lib.local` gathers the other oracles from their modules.
+(`pure_variance`). `GRR`, the simplest oracle, is also in this module. The other oracles have their own modules;
+`lib.local` collects them.
 
 References: T. Wang, J. Blocki, N. Li, S. Jha: Locally differentially private protocols for frequency
 estimation, USENIX Security 2017. P. Kairouz, K. Bonawitz, D. Ramage: Discrete distribution estimation
@@ -74,13 +75,13 @@ class FrequencyOracle(ABC):
     """A local protocol for the frequencies of `k` values, whose reports are `epsilon`-differentially private.
 
     k : number of values, which are 0, ..., k-1; integer in [2, 2^32]
-    epsilon : (0, inf); neighbours are any two values of one user. The probabilities of coins are doubles, rounded
+    epsilon : (0, inf); neighbours are any two values of one user. The protocol's probabilities are doubles, rounded
         towards more privacy: a large epsilon is not fully used, and an epsilon too small to affect `p` is refused
 
     Attributes
     p, q : expected support that a report lends to its sender's value, and to any other value
-    privacy_loss : the largest log-ratio of a report's probabilities under two values, for the rounded coins; at most
-        epsilon
+    privacy_loss : the largest log-ratio of a report's probabilities under two values, for the rounded probabilities; at
+        most epsilon
 
     Subclasses supply `perturb`, `supports`, `simulate` and, if counting can be faster, `aggregate`.
     """
@@ -115,9 +116,9 @@ class FrequencyOracle(ABC):
         """
 
     def _coin(self, p: float, odds: Callable[[Fraction], Fraction]) -> float:
-        """Return the largest multiple of 2^-53 up to `p`, below 1, at which the ratio of a report's probabilities,
-        `odds(p)`, is at most e^epsilon. ``rng.random() < p`` has exactly the returned probability. The method sets
-        `privacy_loss`, the logarithm of the ratio."""
+        """Return the largest multiple of 2^-53 that is at most `p` and below 1 and whose `odds` are at most e^epsilon.
+        Here `odds` gives the largest ratio of a report's probabilities under two values. ``rng.random() < p`` has
+        exactly the returned probability p. The method also sets `privacy_loss`, the logarithm of this ratio."""
         units = min(math.floor(p * 2**53), 2**53 - 1) + 1
         self.privacy_loss = math.inf
         while self.privacy_loss > self.epsilon:
@@ -190,14 +191,14 @@ class FrequencyOracle(ABC):
 
     @abstractmethod
     def simulate(self, counts: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """Return support counts as `counts[v]` users of each value v would cause them, in time independent of n.
+        """Draw support counts for `counts[v]` users of each value v, in time independent of the number of users.
 
         counts : integer in [0, 1e15], shape (k,)
-        Every oracle states how much of the joint law is exact.
+        The method of each oracle states how much of the joint law is exact.
         """
 
     def _variance_ends(self, estimate=None) -> tuple:
-        """Return n times the variance at f = 0 and f = 1, linear in between; some oracles need `estimate` for it."""
+        """Return n times the variance at f = 0 and at f = 1; it is linear in between. Some oracles need `estimate`."""
         at_zero = self.q * (1 - self.q) / self._gap**2
         return at_zero, self.p * (1 - self.p) / self._gap**2
 
@@ -217,7 +218,7 @@ class FrequencyOracle(ABC):
         return counts
 
     def _checked_counts(self, counts, n) -> np.ndarray:
-        """Return the counts if n users can cause them: multiples of `_unit` in [0, n], with sum n `_lent` if set."""
+        """Return the counts if n users can cause them: multiples of `_unit` in [0, n] that sum to n `_lent` if set."""
         counts, unit = checks.real("counts", counts, f"[0, {n:.0f}]"), self._unit
         if counts.shape[-1:] != (self.k,):
             raise ValueError(f"counts must have shape (..., {self.k}), got {counts.shape}")
@@ -268,7 +269,7 @@ def column_sums(bits: np.ndarray) -> NDArray[np.int64]:
 
 
 class GRR(FrequencyOracle):
-    """Generalized randomized response: a report is the user's value with probability p, or another value.
+    """Generalized randomized response: a report is the user's value with probability p and otherwise another value.
 
     Here p = e^eps/(e^eps + k - 1), and each other value has probability q = 1/(e^eps + k - 1). With k = 2, the protocol
     is Warner's randomized response of 1965. A report supports the value that it contains.

@@ -46,7 +46,7 @@ class SubsetSelection(FrequencyOracle):
         return p, (p * (d - 1) + (1 - p) * d) / (k - 1)
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Return each user's set: by Floyd's sampling, d other values, or d - 1 other values and the user's value."""
+        """Return each user's set, by Floyd's sampling: d other values, or the user's value and d - 1 other values."""
         values = self._checked_values(values)
         sets = np.zeros((values.size, self.k), dtype=bool)
         users = np.arange(values.size)
@@ -80,9 +80,9 @@ class SubsetSelection(FrequencyOracle):
 
         The method goes through the values in order. A set takes its user's value with probability p, and any other
         value with probability needed/left: the number of other values that the set still needs, divided by the number
-        still to pass. Users in the same state are alike, so it suffices to count the users who need j more values, for
-        each j. The users `ahead` of their value form two groups, because their set will or will not contain it. The
-        users `past` their value form one group.
+        of other values still to come. Users in the same state are alike, so it suffices to count the users who need j
+        more values, for each j. The users `ahead` of their value form two groups: those whose set will not contain it,
+        and those whose set will. The users `past` their value form one group.
         """
         own = self._checked_true_counts(counts)
         chosen = rng.binomial(own, self.p)
@@ -101,7 +101,10 @@ class SubsetSelection(FrequencyOracle):
 
 
 def _take(users, chance, rng) -> tuple[np.ndarray, int]:
-    """Let each of `users[..., j]`, who need j more, take one with `chance[j]`; return new numbers, and how many did."""
+    """Let each of the `users[..., j]` who need j more values take the current value with probability `chance[j]`.
+
+    Return the new numbers of users, and how many users took the value.
+    """
     taken = rng.binomial(users, np.minimum(chance, 1))  # above 1 only where there are no users
     users = users - taken
     users[..., :-1] += taken[..., 1:]

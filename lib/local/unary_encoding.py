@@ -25,7 +25,7 @@ def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Ge
     """Return independent booleans of `shape`, each True with `probability` in [0, 1] (exact to 2^-61).
 
     A random byte below floor(256 probability) means True, and a byte above that number means False. If the byte is
-    equal to that number, which happens once in 256 times, a uniform number decides for the remaining fraction.
+    equal to that number, which has probability 1/256, a uniform number decides by the remaining fraction.
     """
     shape = tuple(checks.integer("shape", shape, "[0, inf)").astype(int).ravel().tolist())
     probability, size = checks.number("probability", probability, "[0, 1]"), math.prod(shape)
@@ -41,7 +41,7 @@ def coins(shape: int | tuple[int, ...], probability: float, *, rng: np.random.Ge
 
 
 class UnaryEncoding(FrequencyOracle):
-    """Bits with the support probabilities that `probabilities(epsilon, *parameters)` of a subclass gives.
+    """Unary encoding with the support probabilities that a subclass gives by `probabilities(epsilon, *parameters)`.
 
     The encodings of two values differ in two bits, which give the privacy loss log(p (1-q) / (q (1-p))).
     """
