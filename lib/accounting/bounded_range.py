@@ -97,7 +97,7 @@ def _measurements(mechanisms):
 
 
 def _counted(pairs):
-    """Return each different variable once, with the sum of its counts."""
+    """Return each distinct variable once, with the sum of its counts."""
     counts: dict[numerical.PrivacyLossVariable, int] = {}
     for variable, count in pairs:
         counts[variable] = counts.get(variable, 0) + count

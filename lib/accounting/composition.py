@@ -185,11 +185,11 @@ class Accountant:
         return total_up(costs, [count for _, count in self.mechanisms])
 
     def advanced(self) -> float:
-        """Return the epsilon by the theorem of Dwork, Rothblum, Vadhan 2010; see `advanced` of this module."""
+        """Return the epsilon that the theorem of Dwork, Rothblum, Vadhan 2010 gives; see `advanced` of this module."""
         return self._by(lambda epsilon, own, count: advanced(epsilon, count, self.delta - count * own, own).epsilon)
 
     def optimal(self) -> float:
-        """Return the epsilon by the theorem of Kairouz, Oh, Viswanath 2015; see `optimal` of this module."""
+        """Return the epsilon that the theorem of Kairouz, Oh, Viswanath 2015 gives; see `optimal` of this module."""
         return self._by(lambda epsilon, own, count: optimal(epsilon, count, self.delta, own).epsilon)
 
     def rdp(self) -> float:
@@ -214,7 +214,7 @@ class Accountant:
         return gaussian([each.sigma for each, _ in self.mechanisms], self.delta, sensitivities).epsilon
 
     def _by(self, theorem):
-        """Return the epsilon by a `theorem` that needs only an (epsilon, delta) of each mechanism."""
+        """Return the epsilon that a `theorem` gives from only an (epsilon, delta) of each mechanism."""
         count = in_order.total(count for _, count in self.mechanisms)
         if np.isfinite(pure := max(each.epsilon for each, _ in self.mechanisms)):
             return theorem(pure, 0.0, count)

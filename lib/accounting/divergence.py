@@ -175,7 +175,7 @@ def _normal_form(mean1, cov1, factor1, mean2, cov2, factor2) -> GaussianPair:
 
 
 def _gaussian(index, mean, cov) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the mean (d,), covariance (d, d) and its lower Cholesky factor, or raise ``ValueError``."""
+    """Return the mean (d,), the covariance (d, d) and its lower Cholesky factor, or raise ``ValueError``."""
     mean = np.atleast_1d(checks.real(f"mean{index}", mean, "(-inf, inf)"))
     cov = np.atleast_2d(checks.real(f"cov{index}", cov, "(-inf, inf)"))
     if mean.ndim != 1 or mean.size == 0:
@@ -299,7 +299,7 @@ def renyi(log_p: Callable[[float], float], log_q: Callable[[float], float], alph
     """Return D_alpha(P||Q) of two densities on the line, in nats, by adaptive quadrature.
 
     log_p, log_q : functions that return the logarithm of a density with integral 1 over `support` (-inf where it is 0)
-    alpha : a number in [1, inf); 1 is the KL-divergence
+    alpha : a number in [1, inf); 1 gives the KL-divergence
     support : (low, high), possibly infinite
     points : places inside the support at which the densities have kinks, jumps or narrow peaks
 

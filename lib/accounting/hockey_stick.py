@@ -1,4 +1,4 @@
-"""The hockey-stick divergence of two Gaussians, numerically and with an error bound.
+"""The hockey-stick divergence of two Gaussians, computed numerically and with an error bound.
 
 Let L = log(dP/dQ). Then delta(eps) = sup_S P(S) - e^eps Q(S) = E_P[max(0, 1 - e^(eps - L))] is the smallest delta for
 which P(S) <= e^eps Q(S) + delta for all events S.
@@ -166,8 +166,8 @@ def _largest_loss(pair: GaussianPair, count: float):
 def _log_moment(loss: _Loss, z):
     """Return K(z) in the shape of `z`, real or complex. |exp(K(r + iu))| decreases in |u|. Proof: with w = 1 + z s the
     Gaussian factor is |w|^(-1/2) e^(linear in z), and b z (1 + z) / w = b [w - (2 - s) + (1 - s) / w] / s^2. The real
-    part of this quotient depends on u only by Re(1/w) = (1 + r s) / |w|^2 (for s = 0, by -u^2). The real part of w
-    stays positive, so principal logarithms are the right branch."""
+    part of this quotient depends on u only through Re(1/w) = (1 + r s) / |w|^2 (for s = 0, through -u^2). The real part
+    of w stays positive, so principal logarithms are the right branch."""
     z = np.asarray(z)[..., np.newaxis]
     s, b = loss.s, loss.b
     terms = b * z * (1 + z) / (1 + z * s) + z * loss.slope - loss.curve(z * s)

@@ -1,4 +1,4 @@
-"""Numerical composition: the privacy loss variables of mechanisms, and the joint cost of many.
+"""Numerical composition: the privacy loss variables of mechanisms, and the joint cost of many mechanisms.
 
 A privacy random variable (PRV) is all that numerical composition needs to know about a mechanism. Every function here
 and in `bounded_range` takes pairs (mechanism, count), like `composition.Accountant`. The mechanisms of `lib.mechanisms`

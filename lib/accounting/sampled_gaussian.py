@@ -103,7 +103,7 @@ class SampledGaussian(PrivacyLossVariable):
         return self._under_first(GaussianLoss.standard_masses, self.place(edges))
 
     def _under_first(self, normal, x):
-        """Return `normal`, such as a distribution function, for the first of the two laws (a mixture) at x."""
+        """Return the function `normal`, such as a distribution function, of the first law (a mixture) at x."""
         moved = x - _MEANS[self.direction][0]
         return (1 - self.q) * normal(x / self.sigma) + self.q * normal(moved / self.sigma)
 

@@ -31,7 +31,7 @@ _LEAST = 1e-12  # distance of probabilities from 0 and 1
 
 
 def confidence(model: Any, features: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """Return the model's probability of each record's own label, (n,), in (0, 1).
+    """Return the probability that the model gives to each record's own label, (n,), in (0, 1).
 
     model : an object with `predict_proba(features)`, shape (n, classes); labels : (n,) integers from 0 to classes - 1
     """
@@ -107,7 +107,7 @@ class Attack:
 
     @property
     def auc(self) -> float:
-        """Return the probability that a member scores higher than a non-member; 0.5 is chance."""
+        """Return the probability that a member scores higher than a non-member; random scores give 0.5."""
         return float(self._placements[0].mean())
 
     @property

@@ -1,7 +1,7 @@
-"""An audit of local protocols over all values, which learns from raw reports the features that distinguish values.
+"""An audit of local protocols over all values: it learns from raw reports which features distinguish values.
 
-`audit.audit_oracle` scores reports by the probabilities that the protocol states, and so misses an unstated leak, such
-as one through a seed. Here the score is learned from the reports.
+`audit.audit_oracle` scores reports by the probabilities that the protocol states, so it misses leaks that these
+probabilities do not show, such as leaks through a seed. Here the score is learned from the reports.
 
 The features of a report are boolean:
 - for integers: every bit of each integer, whether the number of ones is odd (in each integer and in total), and which

@@ -25,7 +25,7 @@ def _interrupt(number, frame):
 
 
 def spent(account: str | None) -> Fraction:
-    """Return the rho that the file `account` counts as spent, or 0 if there is no account."""
+    """Return the rho that the file `account` counts as spent, or 0 if it is None or does not exist."""
     if not account or not Path(account).exists():
         return Fraction(0)
     from ..release.account import Account

@@ -1,6 +1,7 @@
 """The command `dp-compendium`. Its subcommands call `lib` and print the results as lines or, with --json, as JSON.
 
-The exit status is 0 on success, 130 when interrupted, and 2, with one sentence, for bad input or a missing package.
+The exit status is 0 on success and 130 after an interruption. It is 2 for errors such as bad input or a missing
+package, and one sentence then says what is wrong.
 
 click parses the arguments, because it has no dependencies and imports quickly. The alternative typer needs rich and
 other packages.

@@ -98,7 +98,8 @@ def adult(part: str = "train", *, missing: str = "nan", source: str = "real", do
     part : "train" (32,561 records), "test" (16,281) or "all" (48,842, the training records first)
     missing : "nan" turns UCI's ``?`` into a missing value, so that ``.dropna()`` leaves the complete records (30,162,
         15,060 and 45,222, respectively). Option "category" keeps ``?`` as a value
-    source : "real", or "stand-in" for synthetic records, the same number in each part, with the same columns and types
+    source : "real", or "stand-in" for synthetic records: each part has as many as the real part, with the same columns
+        and types
 
     Raises `DatasetError` for a file that is missing or damaged, and ``ValueError`` for arguments out of range.
 
@@ -266,7 +267,7 @@ def given_folder() -> Path | None:
 
 
 def cache_folder() -> Path:
-    """Return the user cache, which has a folder for each data set. A copy of it can serve as ``COMPENDIUM_DATA``."""
+    """Return the user cache, which has a folder for each data set. A copy can serve as ``COMPENDIUM_DATA``."""
     return Path(pooch.os_cache("dp-compendium"))
 
 

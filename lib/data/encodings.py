@@ -92,7 +92,8 @@ def adult_table(
     """Return Adult's 9 categorical attributes or, if `numeric`, all 15, with numeric values cut into `ADULT_BINS`.
 
     part : "train", "test" or "all"; source : "real" or "stand-in", as for `datasets.adult`
-    missing : "drop" leaves the complete records (30,162 for training: miura2025, Table 1); "category" keeps ``?``
+    missing : "drop" keeps only the complete records (30,162 for training: miura2025, Table 1); "category" keeps all
+        records, with the label ``?``
 
     >>> from lib.data.encodings import adult_table
     >>> print(adult_table(source="stand-in").domain.attributes[:3])
@@ -119,7 +120,8 @@ def bank_table(*, missing: str = "drop", source: str = "real", download: bool = 
     """Return Bank Marketing's 11 categorical attributes.
 
     source : "real" or "stand-in", as for `datasets.bank`
-    missing : "drop" leaves the 30,488 complete records of miura2025, Table 1; "category" keeps all 41,188, with ``unknown``
+    missing : "drop" keeps only the 30,488 complete records of miura2025, Table 1; "category" keeps all 41,188 records,
+        with the label ``unknown``
 
     >>> from lib.data.encodings import bank_table
     >>> print(bank_table(source="stand-in").domain.attributes[:3])

@@ -191,10 +191,10 @@ def bounded_epsilon_centred(n: Numbers, alpha: Numbers, d: Numbers, sigma: Numbe
 
         epsilon = max over e >= -h of  [a (2 M - 2 e) + b (M^4 + (2 m e + M h)^2 - 2 M^2 e^2)] / 2,
 
-    with a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2. It is ``inf`` unless alpha q < 1. If each of the two
-    terms is replaced by its own maximum, the simpler Theorem G with this kappa results: alpha/2 tau/n^2 / (1 - alpha
-    q) + K kappa^2 / 2. Arguments and errors are as in `bounded_epsilon`; kappa is rounded up by a relative 2e-14. For n
-    >= 2, the bound falls as n grows.
+    with a = alpha d / (sigma n^2 (1 - alpha q)) and b = K (c d)^2. The bound is ``inf`` unless alpha q < 1. If each of
+    the two terms is replaced by its own maximum, the result is the simpler Theorem G with this kappa: alpha/2 tau/n^2 /
+    (1 - alpha q) + K kappa^2 / 2. Arguments and errors are as in `bounded_epsilon`; kappa is rounded up by a relative
+    2e-14. For n >= 2, the bound falls as n grows.
 
     Proof. Let x be replaced by y, mu be the mean of the common records, v = y - x and u = (y - mu) + (x - mu). For each
     attribute, |v_j| <= 2 and |u_j| + |v_j| <= 2 M, because n mean_j = (n - 1) mu_j + x_j and |mean_j| <= sqrt(1 -

@@ -1,7 +1,7 @@
-"""The cost of a whole release of m records by Gaussian synthesis, under any bound for a single record.
+"""The cost of a release of m records by Gaussian synthesis, given any bound for a single record.
 
-A cost for n records holds for data sets of n records or more if it falls as n grows, for a fixed m. Coq checks that the
-Rényi cost falls for Theorems 3.1 and H from n = 1, for 3.2, A, B, G and G' from n = 2, and for D from the n given
+If the cost for a fixed m falls as n grows, a cost for n records also holds for all larger data sets. Coq checks that
+the Rényi cost falls for Theorems 3.1 and H from n = 1, for 3.2, A, B, G and G' from n = 2, and for D from the n given
 below. For the privacy loss itself, the proofs for H, D and E follow. Let P and Q(N) be the pair for N = n + 1, and w =
 1 / N:
 
@@ -27,8 +27,8 @@ lowers this mean to the mean for N'. In the other coordinates c^2 = w'/w sends v
 
 For one attribute R = (1 + s) / (1 - s) with s = sqrt(1 - sigma), and the condition is n >= 1/s. For d >= 2, the
 condition holds from n = 3, and for d >= 3 from n = 2. For fewer records the claim is open for D and E. One channel
-cannot prove the claim: where t < 0 < t', the loss is bounded for N but not for N'. A search found no n where the cost
-rises.
+cannot prove the claim: where t < 0 < t', the loss is bounded for N but not for N'. A search found no n at which the
+cost rises.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
                 orders: ArrayLike = ORDERS) -> ApproximateDP:  # fmt: skip
     """Return the (epsilon, delta)-DP guarantee of a release of `size` records (default n) by the best of `orders`.
 
-    n, d, sigma : scalars as in `bound`, an epsilon function of `bounds`; delta : (0, 1)
+    n, d, sigma : scalars as for `bound`, an epsilon function of `bounds`; delta : (0, 1)
     size : number of released records, fixed in advance
     conversion : as for `accounting.rdp_to_dp`
 
@@ -73,7 +73,7 @@ def released_dp(n: int, delta: float, d: int, sigma: float, *, size: int | None 
 
 
 def extremal_pair(n: int, d: int, radius: float) -> GaussianPair:
-    """Return the Gaussians of n and of n + 1 records in d dimensions, in normal form: those of `divergence_added`.
+    """Return, in normal form, the Gaussians of n and of n + 1 records in d dimensions that `divergence_added` compares.
 
     The record that is added has squared Mahalanobis distance `radius` from the mean of the n records. `swapped` gives
     the pair of `divergence_removed`.
@@ -102,7 +102,7 @@ def regularised_pair(n: int, d: int, sigma: float) -> GaussianPair:
 def _normal_form(n, d, mean, last, size) -> GaussianPair:
     """Return a pair with one coordinate of mean `mean` and variance 1 + `last`, and d - 1 of variance n / (n + 1).
 
-    `size` is the sum of the absolute terms of `last`, which bounds the rounding error of `last`.
+    `size` is the sum of the absolute values of the terms of `last`, and bounds the rounding error of `last`.
     """
     m, t, t_size = np.zeros(d), np.full(d, -1 / (n + 1)), np.full(d, 1 / (n + 1))
     m[0], t[0], t_size[0] = mean, last, size

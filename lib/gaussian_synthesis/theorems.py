@@ -1,4 +1,4 @@
-"""The register of all theorems about Gaussian synthesis: what each covers, its functions and its source."""
+"""The register of all theorems about Gaussian synthesis: what each theorem covers, its functions and its source."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
 The rows are those of Sylvester's Hadamard matrix of size b, a power of two, with the entries (-1)^popcount(r & c). The
 first row, which is all +1, is left out. With B blocks, also a power of two, value x has row x // B + 1 in block x % B
-of the K = B b cells. Half of a block's cells are +1 in a row. Two rows of a block agree in half of the cells, and rows
-of different blocks share no cells. Aggregation computes a histogram and fast Walsh-Hadamard transforms in O(n + K log
-b) time.
+of the K = B b cells. In each row, half of the block's cells are +1. Two rows of a block agree in half of the cells, and
+rows of different blocks share no cells. Aggregation computes a histogram and fast Walsh-Hadamard transforms in O(n + K
+log b) time.
 
 Reference: J. Acharya, Z. Sun, H. Zhang: Hadamard response: estimating distributions privately,
 efficiently, and with little communication, AISTATS 2019 (one block for high privacy, several in general).
@@ -139,7 +139,7 @@ def power_of_two(name: str, value: Any) -> int:
 
 
 def odd(words: np.ndarray) -> NDArray[np.bool_]:
-    """Return whether each word has an odd number of ones, as row & column has where the Hadamard matrix is -1."""
+    """Return whether each word has an odd number of ones; row & column has where the Hadamard matrix is -1."""
     return (np.bitwise_count(words) & 1).astype(bool)
 
 

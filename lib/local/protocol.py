@@ -177,7 +177,7 @@ class FrequencyOracle(ABC):
 
         The interval is Wilson's, with the protocol's variance: the set of all f with (estimate - f)^2 <= z^2
         variance(f, n). The `confidence`, in (0, 1), is asymptotic and holds for one value at a time. The interval is
-        not cut to [0, 1].
+        not clipped to [0, 1].
         """
         estimate = self.estimate(counts, n)
         z = -scipy.special.ndtri((1 - checks.number("confidence", confidence, "(0, 1)")) / 2)
@@ -230,7 +230,7 @@ class FrequencyOracle(ABC):
 
 
 def representable(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return `probabilities` or densities. Raises ``ArithmeticError`` if one of them is below 2.3e-308 or inf."""
+    """Return `probabilities` or densities unchanged. Raises ``ArithmeticError`` if one is below 2.3e-308 or inf."""
     if not ((probabilities >= TINY) & np.isfinite(probabilities)).all():  # smaller numbers have lost digits
         raise ArithmeticError(
             "probabilities of reports are too small for double precision: take fewer values or a smaller epsilon"
@@ -291,7 +291,7 @@ class GRR(FrequencyOracle):
         return 1 / (1 + (k - 1) * exp(-epsilon)), exp(-epsilon) / (1 + (k - 1) * exp(-epsilon))
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return each of the `values` with probability p, and otherwise a uniform one of the k - 1 other values."""
+        """Return each of the `values` with probability p, and otherwise a uniform draw from the k - 1 other values."""
         values = self._checked_values(values)
         other = rng.integers(self.k - 1, size=values.size, dtype=np.uint32).astype(np.int64)
         other += other >= values  # uniform among the k - 1 others
