@@ -1,22 +1,22 @@
-"""The parts of pages that show the ledger: claims, replies, changed verdicts, errata, planted faults, and Coq's
-theorems.
+"""The parts of pages that show the ledger: claims, replies, changed verdicts, errata, planted faults, and theorems that
+Coq has checked.
 
-A chapter's claims appear as on the scorecard (`book.ledger.cards`). The claims of a section are one list, folded behind
-their tally. The list is at the place of the section's last claims, or at the section's end if the section has hidden
-code (`book._ext.pages`). The box that opens the chapter gives the tally of all claims and links to them. The notebook's
-outputs are not changed; the page is made from the records that they contain. If the chapter ran on synthetic data, the
-verdict shown is the one of the full run.
+A chapter's claims appear as on the scorecard (`book.ledger.cards`). The claims of a section form one list, folded
+behind their tally. The list replaces the section's last output of claims or, if the section has hidden code, is at the
+section's end (`book._ext.pages`). The box that opens the chapter gives the tally of all claims and links to them. The
+notebook's outputs are not changed; the page is made from the records in them. If the chapter ran on synthetic data, the
+page shows the verdict of the full run.
 
 {replies}                   the replies to verdicts
-{changed-verdicts} 0.1.0    the verdicts that differ from that version's full run (book/results/claims-0.1.0.csv), and why
-{changed-by-standard}       the verdicts that the standard changed, each with the paragraph that did it, from book/standard.yml
-{planted-faults}            what noticed each planted fault, by document, and each leak, from book/results/faults.csv
-{machine-checked}           the headline theorems that Coq has checked, with places and axioms, from the files of proofs/
+{changed-verdicts} 0.1.0    the verdicts that differ from the full run of that version (book/results/claims-0.1.0.csv), and why
+{changed-by-standard}       the verdicts that the standard changed, each with the paragraph that changed it, from book/standard.yml
+{planted-faults}            what detected each planted fault, by document, and each planted leak, from book/results/faults.csv
+{machine-checked}           the headline theorems that Coq has checked, with their files, lines and axioms, from proofs/
 {machine-checked} files     for each file, the parts to compare with the prose: definitions, hypotheses and headline theorems
 
-File and line of a theorem link to the file in the public repository or, if no public address is known, to a copy in the
-built book. A theorem's box in a chapter ends with a line that names the headline theorems about it, by the `box` of
-proofs/headlines.yml.
+The file and line of a theorem link to the file in the public repository or, if no public address is known, to a copy in
+the built book. In a chapter, the box of a theorem ends with a line that names the headline theorems about it;
+proofs/headlines.yml gives the `box` of each.
 """
 
 import re
@@ -49,7 +49,7 @@ SHOWN = ('<div class="claims">', '<div class="claim" ')  # how book.ledger.claim
 
 
 def recorded(notebook: dict) -> list:
-    """Return the contents of each output of claims, in order: a record, or the list of a table's records."""
+    """Return the content of each output that records claims, in order: a record or, for a table, a list of records."""
     return [
         output["data"][claims.MIME]
         for cell in notebook["cells"]
@@ -72,7 +72,7 @@ def findings(found: list, page: str, full: dict) -> list[cards.Finding]:
 
 
 def tally(listed: list[cards.Finding]) -> str:
-    """Return the number of claims with each verdict, as badges that link to the first of these claims on the page."""
+    """Return the number of claims with each verdict, as a badge that links to the first such claim on the page."""
     verdicts = {each.claim.id: each.standing.verdict for each in listed}
     badges = []
     for verdict in claims.VERDICTS:
@@ -89,7 +89,8 @@ def _section(node: nodes.Node) -> nodes.Node:
 
 
 def _drop(node: nodes.Node) -> None:
-    """Remove `node` and its other forms in the output; remove the output and the cell if they contain nothing else."""
+    """Remove `node` with the other formats of its output; if the output or the cell contains nothing else, remove that
+    too."""
     while isinstance(node.parent, nodes.container) and (
         len(node.parent) == 1 or node.parent.get("nb_element") == "mime_bundle"
     ):
@@ -119,7 +120,7 @@ def show(app, doctree):
 
 
 def listed(replies: dict) -> str:
-    """Return the replies as MyST, each a link to its claim."""
+    """Return the replies as MyST, each with a link to its claim."""
     known = claims.load()
     lines = [
         "- "
@@ -144,7 +145,8 @@ class Replies(Made):
 
 
 def changes(before: dict[str, str], now: list) -> list[tuple]:
-    """Return (record, earlier verdict) of each claim whose verdict has changed, apart from new and removed claims."""
+    """Return (record, earlier verdict) for each claim whose verdict has changed; new and removed claims are left
+    out."""
     return [(record, before[record.id]) for record in now if before.get(record.id, record.verdict) != record.verdict]
 
 
@@ -187,10 +189,10 @@ STANDARD = claims.ledger_path().with_name("standard.yml")
 
 
 def changed_by_standard(listed: list[dict], now: dict[str, str]) -> str:
-    """Return the changes that `listed` names as MyST, a folded table for each document; `now` has today's verdicts by id.
+    """Return the changes in `listed` as MyST, one folded table per document; `now` maps ids to current verdicts.
 
-    An entry gives the id of the claim, its earlier verdict `was`, and the paragraph `by` of the standard that changed
-    it. For a claim that is no longer in the ledger, `now` says what became of the claim.
+    An entry of `listed` gives the `id` of a claim, its earlier verdict `was`, and the paragraph of the standard that
+    changed the verdict, `by`. If the claim is no longer in the ledger, the entry's `now` says what became of it.
     """
     parts = []
     for key, document in claims.load().documents.items():
@@ -212,7 +214,7 @@ def changed_by_standard(listed: list[dict], now: dict[str, str]) -> str:
 
 
 def _gone(what: str) -> str:
-    """Return in words what became of a claim that the ledger no longer has."""
+    """Return in words what became of a claim that is no longer in the ledger."""
     return {"merged": say("merged"), "removed": say("removed"), "divided": say("divided")}[what]
 
 
@@ -227,7 +229,7 @@ class ChangedByStandard(Made):
 
 
 def name_entries(app, doctree):
-    """Give each entry of the errata an address, and show its claims with their verdicts below the entry."""
+    """Give each entry of the errata an anchor, and list its claims with their verdicts below it."""
     if app.env.docname != erratum.PAGE.stem:
         return
     standing = {record.id: record for record in judged()}
@@ -249,7 +251,7 @@ def name_entries(app, doctree):
 
 
 def _judged(record) -> str:
-    """Return the verdict of a claim, and the claim's place as a link to it on the scorecard."""
+    """Return the verdict of a claim, then the claim's place in its document as a link to the scorecard."""
     item = cards.markup(retold.claim(claims.load()[record.id]).item)
     return f'{retold.badge(record.verdict)} <a href="scorecard.html#{claims.anchor(record.id)}">{item}</a>'
 
@@ -258,8 +260,8 @@ def _judged(record) -> str:
 
 
 def faults(kept: list[dict]) -> str:
-    """Return the rows `kept` in the file as MyST: how many faults of each document were noticed, and by what, then a
-    table."""
+    """Return the rows `kept` in the file as MyST: for each document, how many faults were detected and how, and a
+    folded table of the faults."""
     parts = []
     for key, document in [*claims.load().documents.items(), ("leaks", None)]:
         own = [row for row in kept if row["document"] == key]
@@ -286,7 +288,8 @@ def faults(kept: list[dict]) -> str:
 
 
 def noticed_by(row: dict) -> tuple[str, str]:
-    """Return what noticed a fault (verdicts, an error, a test or nothing), and the MyST that says so in a cell."""
+    """Return what detected a fault ("verdicts", "error", "test" or "nothing"), and the table cell that says so, as
+    MyST."""
     if row["moved"]:
         ids = [each.split(": ")[0].split(".", 1)[1] for each in row["moved"].split("; ")]
         listed = ", ".join(f"`{id}`" for id in ids)
@@ -336,18 +339,19 @@ def theorems(headlines: list[Headline], files: str = "") -> str:
 
 
 def greek(text: str) -> str:
-    """Return a comment of Coq with Greek letters in place of their names, which the files use."""
+    """Return a comment of a Coq file with Greek letters in place of their names."""
     return re.sub(rf"\b({'|'.join(GREEK)})\b", lambda found: GREEK[found[1]], text).replace("^2", "²")
 
 
 def source(statement: Statement, files: str) -> str:
-    """Return file and line of a statement, linked."""
+    """Return the file and line of a statement, as a link to it."""
     there = f"{files}/{statement.file}#L{statement.line}" if files else f"{COPIES}/{statement.file}.txt"
     return f'<a href="{there}">{statement.file}, {statement.line}</a>'
 
 
 def in_public(config) -> str:
-    """Return the address of proofs/ in the public repository, at its last commit; "" if either is unknown."""
+    """Return the address of proofs/ in the public repository, at the last commit that changed it; "" if the repository
+    or the commit is unknown."""
     repository = (config.html_theme_options.get("repository_url") or "").rstrip("/")
     commit = repository and results.git(
         "log", "-1", "--format=%H", "--", "proofs", folder=machine_checked.FOLDER.parent
@@ -365,7 +369,7 @@ def copy_files(app, error):
 
 
 def linked(claim: str) -> str:
-    """Return a claim as a link to its place on the scorecard; a pattern of several claims is left unchanged."""
+    """Return a claim as a link to its place on the scorecard, or a pattern for several claims without a link."""
     if "*" in claim:
         return say("claims `{id}`", id=claim)
     return say("claim {link}", link=f'<a href="scorecard.html#{claims.anchor(claim)}"><code>{claim}</code></a>')
@@ -377,7 +381,7 @@ def _axioms(group: str) -> str:
 
 
 def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -> str:
-    """Return the definitions and headline theorems of each file as folded MyST."""
+    """Return the definitions and headline theorems as MyST, folded file by file."""
     chosen = [headline.statement for headline in headlines]
     parts = []
     for file, statements in everything.items():
@@ -390,9 +394,9 @@ def by_file(everything: dict[str, list[Statement]], headlines: list[Headline]) -
 
 
 def stated(statement: Statement) -> str:
-    """Return one definition or theorem under its comment, with its sections' variables.
+    """Return one definition or theorem as MyST, below its comment and with the variables of its sections.
 
-    A theorem also has its hypotheses, and a name for links.
+    For a theorem, the abbreviations and hypotheses of its sections and a target for links are added.
     """
     theorem = statement.kind == "Theorem"
     context = [said for said in statement.context if theorem or said.startswith("Variable")]
@@ -416,8 +420,8 @@ class MachineChecked(Made):
 
 
 def mark(doctree, headlines: list[Headline], page: str) -> bool:
-    """Name, below each boxed theorem, the theorems that Coq checked, unless the theorem's text names them. Return
-    whether there is such a box."""
+    """Add to each boxed theorem a line that names its theorems in Coq, unless the box already links to one of them.
+    Return whether the page has such boxes."""
     boxes = [
         node for node in doctree.findall(nodes.Element) if "proof" in node.get("classes", ()) and node.get("label")
     ]
@@ -435,7 +439,7 @@ def mark(doctree, headlines: list[Headline], page: str) -> bool:
 
 
 def link_to(statement: Statement, page: str) -> pending_xref:
-    """Return a link, as {ref} makes it, to the statement on the page of checked theorems."""
+    """Return a link, of the kind that the role {ref} makes, to the statement on the page of checked theorems."""
     where = {"refdomain": "std", "reftype": "ref", "refexplicit": True, "refwarn": True, "refdoc": page}
     name = nodes.literal(statement.name, statement.name)
     return pending_xref("", name, reftarget=label(statement), **where)
@@ -443,7 +447,7 @@ def link_to(statement: Statement, page: str) -> pending_xref:
 
 @cache
 def _headlines() -> list[Headline]:
-    """Return this build's headlines, cached because every page asks."""
+    """Return the headlines, cached because every page needs them."""
     return machine_checked.headlines()
 
 

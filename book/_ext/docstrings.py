@@ -1,9 +1,9 @@
 """Conversion of the project's docstrings to reStructuredText, for autodoc.
 
-A docstring is plain text: paragraphs, indented formulas, `- ` and `1. ` lists, `>>>` examples, names in backticks. The
-description of an argument follows its name and a colon, `n : records, [1, inf); alpha : order`, on separate lines or
-within a paragraph.
-Formulas are read from plain text: `typeset` makes e^(epsilon/2) a letter with an exponent.
+A docstring is plain text: paragraphs, indented formulas, lists with `- ` or `1. `, `>>>` examples, and names in
+backticks. An argument is described after its name and a colon, as in `n : records, [1, inf); alpha : order`. Such
+descriptions are on separate lines or within a paragraph. Formulas are plain text, which `typeset` converts:
+e^(epsilon/2), for example, becomes a letter with an exponent.
 """
 
 import re
@@ -45,7 +45,8 @@ def paragraphs(lines: list[str]) -> list[list[str]]:
 
 
 def rst(lines: list[str], arguments: set[str], mend=lambda text: text) -> list[str]:
-    """Return the docstring `lines` as reStructuredText, for an object with `arguments`; `mend` links the prose."""
+    """Return the docstring `lines` of an object with `arguments` as reStructuredText; `mend` adds links to the
+    prose."""
     made: list[str] = []
     for group in paragraphs(lines):
         if group[0].startswith(">>>"):
@@ -65,7 +66,7 @@ def _display(group) -> list[str]:
 
 
 def _prose(group, arguments, mend) -> list[str]:
-    """Return a paragraph's parts: the text before its lists, their items, its arguments, and its source."""
+    """Return a paragraph in parts: the text before a list, the items of the list, the arguments, and the source."""
     text = re.sub(r"(?<=[.)]) (?=Sources?: )", "\n", "\n".join(group))
     made: list[str] = []
     for part in re.split(r"\n(?=Sources?: )", text):
@@ -100,7 +101,8 @@ def _entries(text, arguments, mend) -> list[str]:
 
 
 def flowing(text: str, mend=lambda text: text, arguments=frozenset()) -> str:
-    """Return prose on one line, with reStructuredText markup escaped and code as roles, except for `arguments`."""
+    """Return prose on one line, with reStructuredText markup escaped. Code becomes a role, or a literal if it is in
+    `arguments`."""
     text = " ".join(text.split())
     made, last = "", 0
     for match in CODE.finditer(text):
@@ -118,7 +120,7 @@ def _escaped(text: str) -> str:
 
 
 def typeset(text: str) -> list[nodes.Node]:
-    """Return prose with the formulas in it: Greek letters, exponents, indices and signs."""
+    """Return prose as nodes, with the Greek letters, exponents, indices and signs of its formulas typeset."""
     made, last = [], 0
     for found in FORMULA.finditer(text):
         made.append(nodes.Text(text[last : found.start()]))
@@ -135,7 +137,7 @@ def typeset(text: str) -> list[nodes.Node]:
 
 
 def typeset_page(app, doctree):
-    """Typeset the formulas of a page of the reference, except in code and titles (an event of Sphinx)."""
+    """Typeset the formulas of a page of the reference, except in code and titles (a handler of a Sphinx event)."""
     if not app.env.docname.startswith("reference/"):
         return
     for text in list(doctree.findall(nodes.Text)):

@@ -1,13 +1,14 @@
 """An edition in another language: its messages and translations, the parts that it takes from the English edition, and
-the links between the two.
+the links between the two editions.
 
-A message is a paragraph, title, cell, caption or alternative text as it is written: what Sphinx would translate, titles
-of exercises, and words in formulas, without parts that need no translation. Messages without a translation are marked.
+A message is a text of a page as written in its source: a paragraph, title, cell, caption or alternative text. Messages
+are the texts that Sphinx would translate, the titles of exercises, and the words in formulas; texts that need no
+translation are left out. A message without a translation is shown in English, with a mark.
 
-Pages made of docstrings, figures, scripts, notebooks and data are read and written once, for the English edition. The
-other edition is in a subfolder, and its pages link to these files in the folder above. The link on every page leads to
-the same page in the other language, and the script switch.js preserves the position on it. If a page is in English
-only, the link leads to the page that lists such pages.
+Pages made from docstrings are read and written once, for the English edition. So are figures, scripts, notebooks and
+data. The other edition is in a subfolder, and its pages link to these files in the folder above. Each page has a link
+to the same page in the other language, and the script switch.js keeps the reader's position on the page. On a page that
+is in English only, the link leads to the page that lists such pages.
 """
 
 import json
@@ -39,8 +40,8 @@ TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
 
 
 def of_the_page(raw: nodes.raw) -> bool:
-    """Return whether HTML is a separate paragraph of the page, and not inline, a cell's output or a directive's
-    result."""
+    """Return whether `raw` is HTML that forms a paragraph of the page: not inline HTML, the output of a cell or the
+    result of a directive."""
     if (
         not raw.get("translatable", True)
         or not raw.source
@@ -55,7 +56,8 @@ def of_the_page(raw: nodes.raw) -> bool:
 
 
 class Prepare(SphinxTransform):
-    """Preparation for messages: titles of exercises become messages; formulas, terms and texts without words do not."""
+    """A transform that selects messages: titles of exercises become messages; formulas, terms and texts without words
+    do not."""
 
     default_priority = 5
 
@@ -81,7 +83,7 @@ class Prepare(SphinxTransform):
 
 
 class Translate(SphinxTransform):
-    """A transform that collects the page's messages and their places, and replaces each message that has a translation.
+    """A transform that collects the messages of a page and replaces each message that has a translation.
 
     Sphinx's own transform parses a document and applies all transforms for every message, which takes four minutes for
     the book.
@@ -118,8 +120,8 @@ class Translate(SphinxTransform):
 
 
 class Captions(SphinxTransform):
-    """A transform that translates the captions of the table of contents, which the front page has only at this
-    stage."""
+    """A transform that translates the captions of the table of contents, which are on the front page only from this
+    stage on."""
 
     default_priority = 101
 
@@ -130,7 +132,8 @@ class Captions(SphinxTransform):
 
 
 class Finish(SphinxTransform):
-    """A transform that corrects, after translation, copies of exercises' titles and the order of terms and entries."""
+    """A transform that, after translation, updates the copies of exercises' titles and sorts the terms and entries of
+    glossaries."""
 
     default_priority = 102
 
@@ -153,7 +156,7 @@ class Finish(SphinxTransform):
 
 
 def _read(item: nodes.definition_list_item, readings: dict[str, str]) -> str:
-    """Return how an entry of the glossary is read, by the first of its names."""
+    """Return the reading of a glossary entry, which is that of its first name."""
     name = item.children[0].astext().split("、")[0]
     return readings.get(name, name)
 
@@ -210,18 +213,18 @@ def give_pages(app, env):
 
 
 def leave_out(app, env, pages):
-    """Exclude the pages made of docstrings, which are not read again."""
+    """Exclude the pages made from docstrings, which only the English edition reads."""
     if edition.language != edition.SOURCE:
         pages[:] = [page for page in pages if page not in lent(env)]
 
 
 def beside_english() -> bool:
-    """Return whether this edition is made beside the English edition."""
+    """Return whether this is another edition than the English one and is built together with it."""
     return edition.language != edition.SOURCE and edition.environment != Path()
 
 
 def take_pages(app, env):
-    """Take over the pages made of docstrings from the English edition: their titles, and the targets of links to
+    """Take over the pages made from docstrings from the English edition, with their titles and the targets of links to
     them."""
     if not beside_english():
         return
@@ -246,7 +249,7 @@ def take_pages(app, env):
 
 
 def lead_up(app, error):
-    """Remove files that the English edition has, and link to them there."""
+    """Remove the files that the English edition also has, and let links lead to those."""
     if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
         return
     folder = Path(app.outdir)
@@ -263,7 +266,8 @@ def lead_up(app, error):
 
 
 def _in_letters(index: Path) -> None:
-    """Write the search index with letters instead of their numbers: Sphinx writes six bytes for a letter of three."""
+    """Rewrite the search index with Japanese letters, which take three bytes each, in place of Sphinx's escape
+    sequences, which take six."""
     call, _, rest = index.read_text(encoding="utf-8").partition("(")
     told = json.dumps(json.loads(rest.rstrip(")")), ensure_ascii=False, separators=(",", ":"))
     index.write_text(f"{call}({told})", encoding="utf-8")
@@ -278,7 +282,8 @@ LISTED = "library"
 
 
 def other(page: str, language: str, to: str) -> tuple[str, bool]:
-    """Return the target of the link on a page of the edition `language`, and whether it is the same page."""
+    """Return the target of the link from a page of the edition `language` to the edition `to`, and whether it is the
+    same page."""
     same = not page.startswith(ENGLISH_ONLY)
     up = "../" * (page.count("/") + (language != edition.SOURCE))
     folder = "" if to == edition.SOURCE else f"{to}/"
@@ -286,7 +291,7 @@ def other(page: str, language: str, to: str) -> tuple[str, bool]:
 
 
 def same_places(app, doctree):
-    """Give each section the names of the English section, so that the same links work in both editions."""
+    """Give each section the ids of the English section, so that the same links work in both editions."""
     if not beside_english():
         return
     after = sorted(app.env.found_docs).index(app.env.docname) + 1
@@ -343,7 +348,8 @@ def words() -> dict[str, str]:
 
 
 def retell(app, error):
-    """Replace words in attributes and between tags, if a word is alone or before its number."""
+    """Replace the theme's words in attributes and between tags where a word is alone or is followed only by a
+    number."""
     if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
         return
     said = words()
@@ -365,12 +371,13 @@ _TITLE = re.compile(
 
 
 def close_up(text: str) -> str:
-    """Return a page without the spaces that Markdown requires around bold text or a link between Japanese characters."""
+    """Return the page without the spaces that Markdown requires around bold text or a link between Japanese
+    characters."""
     return _GAP.sub(lambda found: found["before"] or found["closed"], text)
 
 
 def entitle(text: str) -> str:
-    """Return a page whose titles of exercises and solutions have the word order of the edition's language."""
+    """Return the page with the titles of exercises and solutions in the word order of the edition's language."""
 
     def title(found):
         if found["n"]:
@@ -385,8 +392,8 @@ def entitle(text: str) -> str:
 
 
 def retell_search(app, error):
-    """Translate two sentences of the search, because Sphinx's Japanese leaves one empty and is too polite in the
-    other."""
+    """Translate two messages of the search: in Sphinx's Japanese translation, one is empty and the other is too
+    polite."""
     scripts = Path(app.outdir, "_static/translations.js")
     if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and scripts.is_file():
         before, _, rest = scripts.read_text(encoding="utf-8").partition("(")
@@ -399,7 +406,7 @@ def retell_search(app, error):
 
 
 def retell_copies(app, error):
-    """Translate the words of the buttons that copy code, for which sphinx-copybutton may not have the language."""
+    """Translate the words of the buttons that copy code, because sphinx-copybutton may lack the edition's language."""
     script = Path(app.outdir, "_static/copybutton.js")
     if error is None and app.builder.format == "html" and edition.language != edition.SOURCE and script.is_file():
         text = script.read_text(encoding="utf-8")

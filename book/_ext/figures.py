@@ -1,21 +1,25 @@
-"""The figures: the links below each figure, words in the edition's language, a figure shown again, and step by step.
+"""Figures on pages: the links below them, their words in the edition's language, repeated figures, and figures shown
+step by step.
 
-Below each figure are links to its notebook, parameters, data and commit, and to the figure as SVG and as CSV. The
-executed notebook contains the SVG and the CSV (`book.figures.plotted`). Both are written into `_figures/` of the built
-book. The CSV begins with lines that give its provenance, as `book.kept.results` writes and reads them. The SVG has the
-same lines as its description. The notebooks that readers download contain neither file. Notebook and commit link into
-the repository that `_config.yml` names (`repository: url`). If `_config.yml` names none, the notebook's link leads to
-the copy in the book, and the commit is in the folded line on how the page was made.
+Below each figure are links to its notebook, parameters, data and commit, to the drawing as SVG, and to its numbers as
+CSV. The executed notebook contains the SVG and the CSV (`book.figures.plotted`). Both are written into `_figures/` of
+the built book. The CSV begins with lines that give its provenance, in the form that `book.kept.results` writes and
+reads. The SVG has the same lines as its description. The notebooks that readers download contain neither file. The
+links to the notebook and the commit lead to the repository that `_config.yml` names (`repository: url`). If
+`_config.yml` names none, the notebook's link leads to the copy in the book, and the commit's link leads to the folded
+line on how the page was made.
 
-The words of each figure are messages of its page. A drawing's texts are outlines below comments with their words. A
-translated text replaces its outlines, in whatever Japanese font the reader's system has; nothing is drawn again.
+The words of each figure are messages of its page. In a drawing, each text consists of outlines below a comment that
+contains its words. A translated text replaces the outlines and is shown in whatever Japanese font the reader's system
+has. Nothing is drawn again.
 
-{picture} fig-name   the picture of a labelled figure again, small and linked to the figure, from anywhere in the book. Its
-                     content is the caption, one sentence on what it shows. A label without a figure is a warning.
-{idea} fig-name      the idea in a picture, step by step. Its content is a numbered list of three to five texts, one for each panel
-                     of the labelled figure further down the page. The panels of that figure are stacked and have one size
-                     (`book.figures.ideas`). Radio buttons choose the panel that is shown with its text, so the keyboard works
-                     and no script is needed. On paper all panels appear beside their texts.
+{picture} fig-name   the picture of a labelled figure anywhere in the book, repeated in small size and linked to the figure.
+                     The content is the caption, one sentence on what the picture shows. A label without a figure
+                     causes a warning.
+{idea} fig-name      the idea in a picture, step by step. The content is a numbered list of three to five texts, one for each
+                     panel of the labelled figure further down the page. The panels of that figure are stacked and have the
+                     same size (`book.figures.ideas`). Radio buttons choose the panel that is shown with its text; they work
+                     with the keyboard and need no script. On paper, all panels appear beside their texts.
 """
 
 import html
@@ -51,7 +55,7 @@ log = logging.getLogger(__name__)
 
 
 def figures(notebook: dict):
-    """Yield (name, caption, cell number, record) of each displayed figure that has a name. The record of a figure
+    """Yield (name, caption, cell number, record) for each displayed figure that has a name. The record of a figure
     without downloads is None."""
     for cell in notebook["cells"]:
         known = cell["metadata"].get("mystnb", {}).get("figure", {})
@@ -65,8 +69,8 @@ def stand_ins() -> dict[str, str]:
 
 
 def sources(read: list[str]) -> list[tuple[str, str]]:
-    """Return (name, place in the book) of the data files among those that were `read`; a full run's file has its
-    path."""
+    """Return (name, address in the book) for each data file among the files that were `read`. For the file of a full
+    run, this is the address of a copy."""
     found = []
     for name in read:
         path = PurePosixPath(Path(os.path.relpath(name, ROOT) if os.path.isabs(name) else name).as_posix())
@@ -80,7 +84,8 @@ def sources(read: list[str]) -> list[tuple[str, str]]:
 
 
 def provenance(name: str, caption: str, run: dict, cell: int, data: list, version: str) -> dict[str, str]:
-    """Return where a figure comes from, line by line; `run` is the record of notebooks/tools/run.py on the notebook."""
+    """Return the provenance of a figure, line by line; `run` is what notebooks/tools/run.py recorded in the
+    notebook."""
     key = run["notebook"].split("/")[1]
     document = claims.load().documents.get(key)
     return {
@@ -113,7 +118,8 @@ def write_files(folder: Path, name: str, made: dict[str, str], record: dict) -> 
 def line(
     name: str, cell: int, data: list, to_root: str, place: str, notebook: str, version: str, repository: str
 ) -> str:
-    """Return the links, as HTML; `to_root` leads from the page to the book, `place` from there to the files without suffix."""
+    """Return the line of links, as HTML. `to_root` is the path from the page to the book's root, and `place` the path
+    from there to the files, without their suffixes."""
 
     def link(address, text, label, attributes=""):
         return f'<a href="{html.escape(address)}" aria-label="{html.escape(label)}"{attributes}>{html.escape(text)}</a>'
@@ -153,7 +159,7 @@ def line(
 
 
 def add_links(app, doctree):
-    """Add to each figure of a notebook's page its two files and its line of links."""
+    """Write the two files of each figure on a notebook's page, and add the line of links below the figure."""
     notebook = executed(app)
     run = notebook and notebook["metadata"].get("compendium")
     if not run:
@@ -212,7 +218,8 @@ def _mark_how_made(doctree, version: str, repository: str) -> None:
 
 
 def relieve_sources(app, error):
-    """Restore the shipped notebooks to those of the repository, without the figures' downloads."""
+    """Remove the figures' downloads from the notebooks that readers download; those in the repository contain none
+    either."""
     for path in [] if error else Path(app.outdir, "_sources").rglob("*.ipynb"):
         notebook = json.loads(path.read_text(encoding="utf-8"))
         for output in (output for cell in notebook["cells"] for output in cell.get("outputs", [])):
@@ -241,7 +248,8 @@ ROOM = 1.3  # how much wider than the original a text may be before it is scaled
 
 
 def plain(text: str) -> str:
-    """Return `text` with its formulas as letters, or "" if they are more than letters, roots of one and subscripts."""
+    """Return `text` with its formulas as plain characters, or "" if a formula has more than letters, roots of a letter
+    and digits as subscripts."""
     text = re.sub(r"\\sqrt\{?(\w)\}?", r"√\1", text.replace(r"\,", " "))
     text = re.sub(r"\\([A-Za-z]+)", lambda name: LETTERS.get(name[1], name[0]), text)
     text = re.sub(r"_(\d)", lambda number: "₀₁₂₃₄₅₆₇₈₉"[int(number[1])], text)
@@ -255,9 +263,11 @@ def texts(svg: str) -> list[str]:
 
 
 def retold(svg: str, told) -> str:
-    """Return the drawing with its texts replaced by `told`, each at the same position.
+    """Return the drawing with each text that needs translation replaced, at the same position, by what `told` returns
+    for it.
 
-    The anchor is the left end in legends, the right end beside an axis, and otherwise the middle.
+    The end that keeps its position is the left one in a legend and the right one beside the y-axis; other texts keep
+    their middle.
     """
 
     def again(found):
@@ -269,7 +279,7 @@ def retold(svg: str, told) -> str:
 
 
 def _anchor(svg: str, position: int) -> str:
-    """Return which end of the text at `position` stays in place, by the last part that begins before this position."""
+    """Return whether the "start", "middle" or "end" of the text at `position` in the file stays in place."""
     start = {part: svg.rfind(f'<g id="{part}_', 0, position) for part in ("axes", "legend", "ytick")}
     if start["legend"] > start["axes"]:
         return "start"
@@ -296,7 +306,7 @@ def _text(found, said: str, anchor: str) -> str:
 
 
 def draw(app, doctree):
-    """Replace the images of a notebook's page by those in the edition's language."""
+    """Replace the images on a notebook's page by drawings in the edition's language."""
     notebook = executed(app)
     if notebook is None:
         return
@@ -317,7 +327,7 @@ def draw(app, doctree):
 
 
 def lead(image: nodes.image, file: str, page: str) -> None:
-    """Make the image the drawing `file` of the edition, with its address relative to `page`."""
+    """Make `image` show the edition's drawing `file`, with its address relative to `page`."""
     address = "../" * page.count("/") + file
     image["drawn"], image["uri"], image["candidates"] = file, address, {"?": address}  # Sphinx leaves it in place
 
@@ -326,7 +336,7 @@ def lead(image: nodes.image, file: str, page: str) -> None:
 
 
 class shown_again(nodes.Element):
-    """A placeholder with the caption until every page has been read; not a figure, so it is not numbered."""
+    """A placeholder that holds the caption until all pages have been read. It is not a figure, so it gets no number."""
 
 
 class Picture(SphinxDirective):
@@ -343,7 +353,7 @@ class Picture(SphinxDirective):
 
 
 def original(env, label: str) -> tuple[str, str, nodes.image] | None:
-    """Return the page, the place on it and the picture of the figure called `label`; None if there is none."""
+    """Return the page, the id and the picture of the figure labelled `label`, or None if there is no such figure."""
     page, place = env.get_domain("std").anonlabels.get(label, ("", ""))
     figures = env.get_doctree(page).findall(nodes.figure) if page else []
     pictures = [image for figure in figures if place in figure["ids"] for image in figure.findall(nodes.image)]
@@ -393,7 +403,7 @@ class Idea(SphinxDirective):
 
 
 def tell(app, doctree):
-    """Move each list into its figure, which is in its cell's output."""
+    """Move each list into its figure, which is in the output of a cell."""
     figures = {name: figure for figure in doctree.findall(nodes.figure) for name in figure["names"]}
     for place in list(doctree.findall(idea_told)):
         figure, told = figures.get(place["label"]), place[0]
@@ -415,12 +425,12 @@ def tell(app, doctree):
 
 
 def counted(size) -> float:
-    """Return the number of panels of the standard shape in a picture of size (width, height)."""
+    """Return how many panels of the standard shape a picture of size (width, height) holds, to two decimal places."""
     return round(size[1] / size[0] * PANEL, 2)
 
 
 def buttons(label: str, count: int) -> str:
-    """Return a radio button for each step, the first chosen."""
+    """Return a radio button for each step; the first is selected."""
     named = {number: say("Step {number}", number=number) for number in range(1, count + 1)}
     each = [
         f'<label><input type="radio" name="{label}-step" id="{label}-step-{number}" aria-label="{name}"'

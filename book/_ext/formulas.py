@@ -1,8 +1,9 @@
-"""Formulas in MathML, made with the page: no script typesets them, and screen readers can read them aloud.
+"""Formulas in MathML, made when a page is built: browsers need no script for them, and screen readers can read them
+aloud.
 
 Each formula, in a page's text or in HTML that the book's own code writes, is TeX between `\\(` and `\\)` or `\\[` and
-`\\]` in an element of the class "math". Because few systems have a font for formulas, the book has STIX Two Math,
-reduced to what the pages need.
+`\\]` in an element of the class "math". Because few systems have a font for formulas, the book includes STIX Two Math,
+reduced to the characters that its pages need.
 """
 
 import html
@@ -28,7 +29,7 @@ MARKED = re.compile(
 
 
 def typeset(text: str) -> str:
-    """Return HTML with its marked formulas in MathML. A formula that is wrong causes a warning and stays TeX."""
+    """Return HTML with its marked formulas in MathML. An invalid formula causes a warning and remains TeX."""
 
     def formula(found: re.Match) -> str:
         try:
@@ -61,15 +62,15 @@ def typeset_raw(app, doctree, page):
 
 # ---------------------------------------------------------------- their font
 
-# The browser takes them for single letters; an italic h is Planck's constant.
+# Browsers use these characters for single letters; the italic h has the code of Planck's constant.
 ITALIC = {sign for sign in range(0x1D400, 0x1D800) if name(chr(sign), "").startswith("MATHEMATICAL ITALIC ")} | {0x210E}
 BEYOND = {0x2032, 0x2033, 0x221A, 0x203E, 0x5E, 0x2C6, 0x2DC, 0x7E, 0xAF, 0x20D7, 0x23DE, 0x23DF}  # roots, accents, braces  # fmt: skip
 FONT = Path(distribution("ziamath").locate_file("ziamath/fonts/STIXTwoMath-Regular.ttf"))
 
 
 def _narrow(whole: TTFont, sign: int) -> None:
-    """Make a sign's tall forms as narrow as its smallest form, because Chromium leaves the widest form's width at a
-    root."""
+    """Make the tall forms of a sign as narrow as its smallest form, because Chromium reserves the width of the widest
+    form at a root."""
     variants, least = whole["MATH"].table.MathVariants, whole.getBestCmap()[sign]
     forms = variants.VertGlyphConstruction[variants.VertGlyphCoverage.glyphs.index(least)]
     names = {form.VariantGlyph for form in forms.MathGlyphVariantRecord}
@@ -84,7 +85,8 @@ def _narrow(whole: TTFont, sign: int) -> None:
 
 
 def write_font(app, error):
-    """Write the font reduced to the signs of the built pages, with its licence among its names, for all editions."""
+    """Write the font for all editions, reduced to the characters in the built pages; its table of names keeps the
+    licence."""
     if error is not None or app.builder.format != "html" or edition.language != edition.SOURCE:
         return
     pages = (page.read_text(encoding="utf-8") for page in Path(app.outdir).rglob("*.html"))

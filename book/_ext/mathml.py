@@ -1,7 +1,8 @@
-"""Formulas in TeX as MathML, which browsers show without a script and screen readers can read aloud.
+"""Conversion of formulas from TeX to MathML, which browsers show without a script and screen readers can read aloud.
 
-Authors who reply to a verdict and students who hand in answers also write formulas. So a formula may not contain a link,
-a label or a length of 10 em or more, and its size is limited. A definition in a formula does not apply to later ones.
+Authors who reply to a verdict and students who hand in answers also write formulas. So a formula must not contain a
+link, a label or a length of 10 em or more, and its size is limited. A definition in one formula does not apply to later
+formulas.
 """
 
 import re
@@ -39,12 +40,12 @@ _PARTS = re.compile(r"(<mrow\b[^>]*>|</mrow>|<mfrac|<munder|<mover|<msqrt|<mroot
 
 
 def mathml(tex: str, display: bool = False) -> str:
-    """Return the formula `tex`, without its dollar signs, as MathML.
+    """Return the formula `tex`, which is given without dollar signs, as MathML.
 
-    Raises `ValueError` if the formula is wrong or too long, or if it contains an unknown command, a link, a label or a
-    length of 10 em or more.
+    Raises `ValueError` if the formula is invalid or too long, or if it contains an unknown command, a link, a label or
+    a length of 10 em or more.
 
-    display : whether it is shown on a separate line
+    display : whether the formula is shown on a separate line
     """
     if lines := _SPLIT.fullmatch(tex.strip()):
         inner = lines["lines"].strip()
@@ -67,8 +68,8 @@ def mathml(tex: str, display: bool = False) -> str:
 
 
 def _with_plain_parentheses(made: str) -> str:
-    """Keep the size of parentheses around a formula that is one line high. Beside parentheses that may grow, Chromium
-    leaves the width of the widest form."""
+    """Keep parentheses around parts that are one line high from stretching, because Chromium reserves the width of the
+    widest form beside parentheses that can stretch."""
     parts, open_rows = _PARTS.split(made), [[0, False]]  # each row's start, and whether something in it is high
     for number in range(1, len(parts), 2):
         if parts[number].startswith("<mrow"):

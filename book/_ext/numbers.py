@@ -1,24 +1,24 @@
-"""The numbers in prose: roles that quote or compute them, so that no page contains numbers typed by hand.
+"""Roles that quote or compute the numbers in prose, so that no page contains numbers typed by hand.
 
-{tally}`miura2022`                    the verdicts on the claims of a document, or of `all`: of 42 claims, 32 are reproduced and 10 differ
-{count}`miura2022.table1.* differs`   the number of claims with such names: all, or those with this verdict or value
-                                      (within the noise)
-{printed}`miura2022.headline.rdp`     the document's printed value
+{tally}`miura2022`                    how many claims of a document, or of `all`, have each verdict: of 42 claims, 32 are reproduced and 10 differ
+{count}`miura2022.table1.* differs`   the number of claims whose ids match: all of them, or those with this verdict or
+                                      value (such as: within the noise)
+{printed}`miura2022.headline.rdp`     the value that the document prints
 {here}`miura2022.headline.rdp :.4f`   the value that was found, in this format
-{kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   from a file in book/results, the mean of a column over these rows
-{kept}`miura2025/ablation: CPU time`   from such a file, a value of its first lines
+{kept}`miura2025/ablation: cpu_s where variant == '1.0' :.1f`   from a file in book/results, the mean of a column over the selected rows
+{kept}`miura2025/ablation: CPU time`   from such a file, a value in its first lines, which give its provenance
 {shown}`kiri2019/04_floating_point: numpy sampler #% _% :.0f`   from the output of a chapter, the number at #
 {noted}`miura2025.s421.nearly-optimal: pure DP # %` the same, from the note of a claim's verdict
 
-In searched words, each _ is another number, and … anything within an output. Naming the heads of a table's columns
-keeps a moved column from being mistaken for another. Verdicts, values and notes are those of this build's ledger or, if
-it used synthetic data, those of the full run, as on the scorecard. A number with an exponent becomes a formula. A value
-that is missing, or is not one number, fails the build with a sentence.
+In the words to search for, each _ matches a number, and … matches any text within one output. The words should include
+the heads of a table's columns, so that a moved column is not mistaken for another. Verdicts, values and notes come from
+this build or, if it used synthetic data, from the full run, as on the scorecard. A number with an exponent becomes a
+formula. If a value is missing or is not a single number, the build fails with an error message.
 
 {computed}`gaussian_sigma(1, 1e-6) :.2f`   a value that lib computes while the book is built
 
-Such an expression can use the subpackages by their names, `composition`, `communication` and `dp_sgd`, the names
-exported by `accounting` and `mechanisms`, and the functions of `math`.
+Such an expression can use the subpackages and modules of lib listed in `names`, by their last names. It can also use
+the names that `accounting` and `mechanisms` export, and the functions of `math`.
 """
 
 import json
@@ -46,7 +46,8 @@ FORMAT = re.compile(r"(.*?)(?:\s+:(\S+))?", re.DOTALL)
 
 @dataclass(frozen=True)
 class Sources:
-    """The sources of the numbers: the ledger gathered by the build, the notebooks that it has run, and the kept results."""
+    """The sources of the numbers: the claims that the build has gathered, the notebooks that it has executed, and the
+    kept results."""
 
     gathered: Path = BOOK.parent / "build" / "claims.json"
     executed: Path = BOOK.parent / "build" / "executed"
@@ -62,12 +63,13 @@ class Sources:
 
 @cache
 def standing(sources: Sources) -> list:
-    """Return the record that counts for each claim, by both runs' files."""
+    """Return the record that counts for each claim, from the files of this build and of the full run."""
     return standings(sources.file(sources.gathered, "claims"), sources.kept / "claims.csv")
 
 
 def record(id: str, sources: Sources):
-    """Return the record of claim `id`. Raises ValueError, with the nearest ids, if the ledger has none."""
+    """Return the record of claim `id`. Raises ValueError for an unknown id, with the nearest ids, and for a claim that
+    this build has not judged."""
     claim = claims.load()[id]
     found = [each for each in standing(sources) if each.id == claim.id]
     if not found:
@@ -75,11 +77,11 @@ def record(id: str, sources: Sources):
     return found[0]
 
 
-# ---- what each role makes of its text, as text; ValueError where there is no such number
+# ---- what each role prints for its text; raises ValueError if there is no such number
 
 
 def verdicts(document: str, sources: Sources) -> Counter:
-    """Return how often the book gives each verdict for the claims of `document`, or of `all`."""
+    """Return how many claims of `document`, or of `all` documents, have each verdict."""
     known = claims.load().documents
     if document not in (*known, "all"):
         raise ValueError(f"document must be one of {', '.join(known)}, or all, got {document!r}")
@@ -140,7 +142,7 @@ def noted(text: str, sources: Sources) -> str:
 
 
 def marked(words: str, where: str, name: str) -> str:
-    """Return the number at the # of `words` in the text `where`."""
+    """Search the text `where` for `words`, and return the number in the place of their #."""
     pieces = {" ": r"\s+", "_": NUMBER, "#": f"({NUMBER})", " … ": rf"\s(?:[^{END}]*?\s)?"}
     pattern = "".join(
         pieces.get(piece) or re.escape(piece) for piece in re.split("( … |[ _#])", " ".join(words.split()))
@@ -157,7 +159,7 @@ def marked(words: str, where: str, name: str) -> str:
 
 @cache
 def outputs(notebook: Path) -> str:
-    """Return the text of a notebook's outputs, each ended by an END that searches do not cross."""
+    """Return the texts of a notebook's outputs, separated by END, which no match of a search contains."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     each = [output for cell in cells for output in cell.get("outputs", [])]
     return END.join("".join(one.get("text", one.get("data", {}).get("text/plain", ""))) for one in each)
@@ -188,7 +190,8 @@ class Quote(SphinxRole):
 
 
 def node(text: str, raw: str = ""):
-    """Return `text` for the page: numbers with an exponent as formulas, and negative numbers with a minus sign."""
+    """Return a node that shows `text`: a number with an exponent becomes a formula, and a negative number gets a minus
+    sign."""
     if exponent := re.fullmatch(r"(.+)e([-+]?\d+)", text):
         factor = "" if exponent[1] == "1" else rf"{exponent[1]} \cdot "
         formula = f"{factor}10^{{{int(exponent[2])}}}"
@@ -213,7 +216,8 @@ def names() -> dict:
 
 @cache
 def computed(text: str) -> str:
-    """Return the value of the expression in `text`, in its format. Raises ValueError if it is not a finite number."""
+    """Return the value of the expression in `text`, in the format that `text` gives. Raises ValueError if the
+    expression is invalid or its value is not a finite number."""
     expression, form = FORMAT.fullmatch(text).groups()
     try:
         value = float(eval(expression, names()))  # the text is a page of this book

@@ -1,8 +1,8 @@
 """The layout of pages: the opening of a chapter, scripts where they are used, and paragraphs, formulas, tables and ids.
 
-A chapter's opening ends with a folded block: the notebook, the parameters it ran with, and the cells that only set up.
-A chapter has a link to the calculator if its code uses a module behind one of the calculator's questions. The scripts
-of the explorers, of the calculator and of the scorecard are only on the pages that need them.
+A chapter's opening ends with a folded block, which gives the notebook's path, the parameters of its run, and the
+opening's code cells without output. A chapter has a link to the calculator if its code uses a module behind one of the
+calculator's questions. Only pages that need the scripts of the explorers, the calculator or the scorecard load them.
 """
 
 import ast
@@ -49,7 +49,7 @@ def folded(*inside: nodes.Node) -> list[nodes.Node]:
 
 
 def source_line(run: dict) -> nodes.paragraph:
-    """Return the line for `run`, which holds the notebook's path and the parameters of this run, by name."""
+    """Return the line that gives the notebook's path and the parameters of its run; `run` contains both."""
     line = nodes.paragraph("", "", classes=["source-line"])
     line += [nodes.Text(say("Source: ")), nodes.literal(text=run["notebook"])]
     for position, (name, value) in enumerate(run["parameters"].items()):
@@ -69,7 +69,7 @@ WORDS = {
     "scorecard-words.js": SCORECARD,
 }  # in `_static`, the translations of what these scripts say
 FILES = [f"{name}.js" for name in (*FORMULAS, *PAGES)]
-"""In the order in which they are to be read."""
+"""The scripts, in the order in which a page must load them."""
 
 # The questions of _scripts/questions.js, and the modules of `lib` behind them.
 QUESTIONS = {
@@ -87,8 +87,8 @@ def titles() -> dict[str, str]:
 
 
 def imported(source: str) -> set[str]:
-    """Return the modules and names that `source` imports, and the packages around them: lib.local.GRR, lib.local,
-    lib."""
+    """Return the modules and names that `source` imports, with the packages that contain them: lib.local.GRR,
+    lib.local, lib."""
     found = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and node.module:
@@ -99,7 +99,7 @@ def imported(source: str) -> set[str]:
 
 
 def questions(notebook: dict) -> list[str]:
-    """Return the questions of the calculator whose functions a chapter uses."""
+    """Return the names of the calculator's questions that concern a module which a chapter imports."""
     found = imported(code(notebook))
     return [name for name, modules in QUESTIONS.items() if modules & found]
 
@@ -111,7 +111,7 @@ def add_calculator(app, doctree):
 
 
 def calculator_link(docname: str, names: list[str]) -> nodes.paragraph:
-    """Return the line "With your own numbers in the calculator: ...", with one link a question."""
+    """Return the line "With your own numbers, in the calculator: ...", with a link for each question."""
     line = nodes.paragraph("", say("With your own numbers, in the calculator: "), classes=["calculator-link"])
     up = "../" * docname.count("/")
     for position, name in enumerate(names):
@@ -145,7 +145,7 @@ def copy_scripts(app, error):
             Path(app.outdir, "_static", name).write_text(f"globalThis.WORDS = {said};\n", encoding="utf-8")
 
 
-# ---------------------------------------------------------------- an {aside}, beside the paragraph after it, about which it is
+# ---------------------------------------------------------------- an {aside}, placed beside the paragraph that follows it
 
 
 LED_TO = (nodes.math_block, nodes.bullet_list, nodes.enumerated_list)
@@ -161,8 +161,8 @@ def pair(doctree) -> None:
 
 
 def whole(following: list) -> list:
-    """Return the first paragraph of `following`, and whatever continues its last sentence: formulas, text after them, a
-    list."""
+    """Return the paragraph with which `following` begins, if any, and the nodes that continue its last sentence:
+    formulas, the text after a formula, and lists."""
     taken: list = []
     for node in following:
         begins = not taken and isinstance(node, nodes.paragraph)
@@ -211,7 +211,7 @@ LONG_HEAD = 16  # number of letters in a row head with room for some words on a 
 
 
 def fitted(text: str) -> str:
-    """Return the HTML of a page's output with pandas tables marked for compendium.css."""
+    """Return the HTML of an output with its pandas tables marked for compendium.css."""
     return re.sub(
         r'<table border="1" class="dataframe">.*?</table>', lambda found: _fitted(found[0]), text, flags=re.DOTALL
     )
@@ -230,7 +230,7 @@ def _fitted(table: str) -> str:
 
 
 def _in_words(tag: str, long: int, table: str) -> str:
-    """Return the table with its cells of `long` letters or more marked."""
+    """Return the table with each `tag` cell of at least `long` letters marked."""
 
     def marked(cell: re.Match) -> str:
         return f'<{tag} class="words">{cell[1]}' if _letters(cell[1]) >= long else cell[0]
@@ -248,10 +248,10 @@ def fit(app, doctree):
 
 
 def gather(doctree):
-    """Put the hidden code of each section behind one bar at the section's end, together with the claims that it judges.
+    """Put the hidden code of each section behind one bar at the section's end, together with the section's claims.
 
-    A line above each part says what the part prints or draws. The code has no colours, because colours would make up a
-    fifth of a long page.
+    A line above each part says what the part prints or draws. The code is not coloured, because the markup for colours
+    would make up a fifth of a long page.
     """
     hidden: dict[nodes.Element, list[nodes.Element]] = {}
     for cell in doctree.findall(nodes.container):
@@ -284,7 +284,7 @@ def gather(doctree):
 
 
 def _makes(cell: nodes.Element) -> list[nodes.Node]:
-    """Return a line that says what a cell without its code shows."""
+    """Return a line with the first words of what a cell shows apart from its code, or [] if there are none."""
     words = _first_words(cell)
     written = next(cell.findall(nodes.caption), None)  # and printed words are those of the program
     shown = nodes.Text(words) if written else nodes.literal(text=words)
@@ -305,7 +305,7 @@ FIRST = 70  # letters of what a part of the code shows
 
 
 def _behind_claims(section: nodes.Element, code: nodes.Element) -> list[nodes.Node]:
-    """Return the section's claims, if any, followed by its hidden `code`."""
+    """Return the hidden `code` of a section, folded together with the section's claims if there are any."""
     own = [child for child in section if not isinstance(child, nodes.section)]
     for node in (node for child in own for node in child.findall(nodes.raw)):
         if node.astext().startswith(CLAIMS):
@@ -318,7 +318,8 @@ def _behind_claims(section: nodes.Element, code: nodes.Element) -> list[nodes.No
 
 
 def entitle(doctree):
-    """Write into the bar of a hidden cell the title in bold above the cell, or else the first words of what it shows."""
+    """Label the bar of each hidden cell with the bold title above the cell or, if there is none, the first words of its
+    output."""
     for cell in [each for each in doctree.findall(nodes.container) if each.get("hide_mode") == "all"]:
         place = cell.parent.index(cell)
         title = cell.parent[place - 1] if place else None
@@ -346,7 +347,8 @@ ROOM = 250  # number of columns times letters in the longest row; a table with f
 
 
 def in_blocks(body: str) -> str:
-    """Return a page's HTML with tables of much text marked; each cell of such a table has the name of its column."""
+    """Return a page's HTML with tables that contain much text marked, and each cell of such a table labelled with its
+    column."""
     return TABLE.sub(_in_blocks, body)
 
 
@@ -370,7 +372,7 @@ def _text(markup: str) -> str:
 
 
 def _letters(text: str) -> int:
-    """Return the length of a text; a Japanese letter is as wide as two others."""
+    """Return the length of a text in letters; a Japanese letter counts as two, because it is twice as wide."""
     return len(text) + len([letter for letter in text if unicodedata.east_asian_width(letter) in "WF"])
 
 
@@ -380,7 +382,8 @@ TWICE = re.compile(
 
 
 def in_one(body: str) -> str:
-    """Return a page's HTML with one element for each part of a signature where Sphinx has two, one inside the other."""
+    """Return a page's HTML with one element for each part of a signature, for which Sphinx writes two nested
+    elements."""
     return TWICE.sub(r"\1\2</span>", body)
 
 

@@ -1,9 +1,10 @@
 """The tables that notebooks print, with their words in the edition's language.
 
-Each name of a row or a column, and each cell with words, is a message of the catalogue locale/ja/tables.po. Its numbers
-are fields, so that "5 runs" and "10 runs" are one message. Numbers stay as printed. So do names: identifiers and
-abbreviations (education-num, f_macro, DP-SGD), the attributes of Adult and Bank, and everything that the page's text
-writes as code. In a `title` or an `aria-label`, names stay up to the last colon. Any other name that stays has itself as its translation. The claims' tables come from the ledger instead.
+Each name of a row or a column, and each cell with words, is a message of the catalogue locale/ja/tables.po. The numbers
+in a message are fields, so that "5 runs" and "10 runs" are the same message. Numbers stay as printed. So do names:
+identifiers and abbreviations (education-num, f_macro, DP-SGD), the attributes of Adult and Bank, and all code in the
+page's text. In a `title` or an `aria-label`, the text up to the last colon consists of names and stays. Any other name
+that should stay has itself as its translation. Tables of claims are skipped, because their words come from the ledger.
 """
 
 import gzip
@@ -38,20 +39,21 @@ def attributes() -> frozenset[str]:
 
 
 def names(notebook: dict) -> frozenset[str]:
-    """Return the names that stay in the tables of `notebook`: attributes, and what its text has as code."""
+    """Return the names that stay in the tables of `notebook`: the attributes, and all code in the notebook's text."""
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     written = [catalogues.ROLE.sub("", text) for text in cells]
     return attributes().union(code[2].strip() for text in written for code in catalogues.CODE.finditer(text))
 
 
 def worded(text: str, known: frozenset[str]) -> bool:
-    """Return whether `text` must be translated: it has a word that is not an abbreviation, and is not a list of `known` names."""
+    """Return whether `text` needs translation: it contains a word that is not an abbreviation, and it is not just a
+    list of `known` names."""
     words = () if known.issuperset(LISTED.split(text)) else filter(WORD.fullmatch, BETWEEN.split(text))
     return any(word[1:].islower() or word.isupper() and len(word) > ABBREVIATED for word in words)
 
 
 def messages(notebook: dict) -> list[str]:
-    """Return the messages of the tables of `notebook`, each once."""
+    """Return the messages in the tables of `notebook`, without repetitions."""
     printed = [output.get("data", {}) for cell in notebook["cells"] for output in cell.get("outputs", [])]
     tables = ["".join(data[TABLE]) for data in printed if TABLE in data and MIME not in data]
     known, found = names(notebook), {}
@@ -63,7 +65,7 @@ def messages(notebook: dict) -> list[str]:
 
 
 def retell(table: str, known: frozenset[str], told) -> str:
-    """Return the HTML of a table with its messages as `told`; names that are `known` stay."""
+    """Return the HTML of a table with its messages translated by `told`; the names in `known` stay."""
 
     def again(cell: re.Match) -> str:
         text = _plain(cell["text"])
@@ -80,7 +82,7 @@ def _plain(text: str) -> str:
 
 
 def translate(app, doctree):
-    """Translate the tables of a notebook's page, and keep their messages."""
+    """Translate the tables on a notebook's page, and record their messages."""
     if (notebook := executed(app)) is None:
         return
     known = names(notebook)

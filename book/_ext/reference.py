@@ -1,17 +1,19 @@
-"""lib on pages: the list of its modules, the reference from its docstrings, and the functions for each numbered item.
+"""Pages about lib: the list of its modules, the reference from its docstrings, and the functions for each numbered
+item.
 
-{library}                 the subpackages of lib, in their order, and every module of each with its first sentence
-{reference} accounting    a subpackage, each public function and class of it from its docstring, by autodoc
-{formulas}                each numbered item of a document, the functions that compute it, its chapters and verdicts; and our
-                          own theorems about Gaussian synthesis, from their register
+{library}                 the subpackages of lib, in order of dependence, and the modules of each with their first sentences
+{reference} accounting    a subpackage, and its public functions and classes with their docstrings, by autodoc
+{formulas}                each numbered item of a document with the functions that compute it, its chapters and its verdicts;
+                          then our own theorems about Gaussian synthesis, from their register
 
-Everything is read from the package: the order from `pyproject.toml`, the sentences from the docstrings. The reference
-adds to each docstring the import, the chapters that use it (from imports and names in the notebooks' cells) and, by
-sphinx.ext.viewcode, its source. Names in backticks link to their definitions, citations to the references, documents to
-their summaries.
+The order comes from `pyproject.toml`, and the sentences come from the docstrings. The reference adds to each docstring
+the full name of the function or class, the chapters that use it (found by imports and names in the notebooks' cells)
+and, by sphinx.ext.viewcode, a link to its source. Names in backticks link to their definitions, citations link to the
+references, and documents link to their summaries.
 
-The numbered items are those of `book/formulas.yml`, made by `book/ledger/numbered.py`. Their functions are those whose
-docstrings or comments name the item. `book/formulas.yml` gives the reason for each item that no function names.
+The numbered items are those in `book/formulas.yml`, where the lists come from `book/ledger/numbered.py`. The functions
+of an item are those whose docstrings or comments name the item. If there are none, `book/formulas.yml` gives the
+reason.
 """
 
 import ast
@@ -49,7 +51,7 @@ LIB = ROOT / "lib"
 
 
 def first_sentence(module: Path) -> str:
-    """Return the first paragraph of a module's text, without its full stop."""
+    """Return the first paragraph of a module's docstring, without its full stop."""
     text = ast.get_docstring(ast.parse(module.read_text(encoding="utf-8")))
     return " ".join(text.split("\n\n")[0].split()).rstrip(".")
 
@@ -64,7 +66,8 @@ def order() -> dict[str, list[str]]:
 
 
 def face(source: str) -> dict[str, str]:
-    """Return the names that an `__init__` imports from its own modules, each with the comment on its line, if any."""
+    """Return the names that an `__init__` imports from the modules beside it, each with the comment on its line, if
+    any."""
     lines = source.splitlines()
     imports = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom) and node.level == 1]
     told = {alias.name: lines[alias.lineno - 1] for node in imports for alias in node.names}
@@ -72,7 +75,7 @@ def face(source: str) -> dict[str, str]:
 
 
 def _place(name, room, place=""):
-    """Return a name as a link to its place in the reference, if the subpackage has a page there."""
+    """Return `name` as a link to its place in the reference or, if the subpackage has no page there, without a link."""
     if not (ROOT / f"book/reference/{room}.md").is_file():
         return name
     return nodes.reference("", "", name, refuri=f"reference/{room}.html{place}", internal=True)
@@ -103,8 +106,8 @@ class Library(SphinxDirective):
 
 
 def uses(root: Path) -> dict[tuple[str, str], list[str]]:
-    """Return the pages, as `notebooks/kiri2019/01_laplace`, that name each public function or class of lib. The keys
-    are pairs (module, name)."""
+    """Return a mapping from functions and classes of lib, as (module, name), to the pages that name them, such as
+    `notebooks/kiri2019/01_laplace`."""
     found: dict[tuple[str, str], list[str]] = {}
     for path in sorted(root.glob("notebooks/*/*.ipynb")):
         if "assignments" in path.parts:
@@ -116,7 +119,7 @@ def uses(root: Path) -> dict[tuple[str, str], list[str]]:
 
 
 def uses_of(source: str) -> set[tuple[str, str]]:
-    """Return (module, name) of each function and class of lib that the code names."""
+    """Return (module, name) for each function and class of lib that the code names."""
     tree = ast.parse(source)
     names: dict[str, str] = {}  # local name: name in lib
     for node in ast.walk(tree):
@@ -141,7 +144,8 @@ def _dotted(node, names) -> str:
 
 
 def _home(place: str) -> tuple[str, str] | None:
-    """Return where the function or class at `lib.room.name` was defined; None for a module, a constant or a method."""
+    """Return the (module, name) that defines the function or class `place`, such as lib.room.name; None for a module, a
+    constant or a method."""
     above, _, name = place.rpartition(".")
     try:
         thing = getattr(importlib.import_module(above), name, None)
@@ -164,14 +168,14 @@ NAME = "Names are those of the installed package; in the repository ``dp_compend
 
 
 def rooms() -> dict:
-    """Return the subpackages with their modules, except that of the command, which `--help` describes."""
+    """Return the subpackages with their modules, except `command`, which `--help` describes."""
     return {room: modules for room, modules in order().items() if room != "command"}
 
 
 @cache
 def public() -> dict[tuple[str, str], str]:
-    """Return the name of each public function and class of lib, with its subpackage. The keys are the pairs (module,
-    name) that define them."""
+    """Return a mapping from each public function and class of lib, as the (module, name) that defines it, to the full
+    name by which it is imported."""
     found = {}
     for room, modules in rooms().items():
         face = importlib.import_module(f"lib.{room}")
@@ -184,14 +188,15 @@ def public() -> dict[tuple[str, str], str]:
 
 
 def _defined(path: Path) -> list[str]:
-    """Return the public functions and classes of a module, in its order."""
+    """Return the names of a module's public functions and classes, in the order of its text."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     made = (ast.FunctionDef, ast.ClassDef)
     return [node.name for node in tree.body if isinstance(node, made) and not node.name.startswith("_")]
 
 
 def members(kind: type) -> list[str]:
-    """Return the public methods and properties of a class, including those from bases that are not described separately."""
+    """Return the public methods and properties of a class, including those from base classes that the reference does
+    not describe."""
     described = {key for key in public() if key != (kind.__module__, kind.__qualname__)}
     own = [base for base in kind.__mro__ if base.__module__.startswith("lib.")]
     own = [base for base in own if (base.__module__, base.__qualname__) not in described]
@@ -213,8 +218,8 @@ def _uses() -> dict:
 
 @cache
 def _named() -> dict[str, dict[str, str]]:
-    """Return the definition and name of each public object, by each name that texts may use (`compose_rdp`,
-    `conversions.compose_rdp`)."""
+    """Return, for each name that texts may use (`compose_rdp`, `conversions.compose_rdp`), the public objects that it
+    can mean, as a mapping from definitions to full names."""
     found: dict[str, dict[str, str]] = {}
     for (module, name), shown in public().items():
         thing = getattr(importlib.import_module(module), name)
@@ -232,7 +237,8 @@ def _ends(path: str) -> list[str]:
 
 
 def meant(text: str, near: str) -> str:
-    """Return the public object that the name `text` means in a docstring of `near`, a module or class: the nearest, or ""."""
+    """Return the public object that the name `text` means in a docstring of `near`, a module or class. If it can mean
+    several, this is the nearest; "" if there is none, or if several are equally near."""
     candidates = _named().get(text.removesuffix("()"), {})
 
     def shared(path):
@@ -245,8 +251,8 @@ def meant(text: str, near: str) -> str:
 
 
 def _within_reach(path: str, name: str, near: str) -> bool:
-    """Return whether a bare name can mean the object: a method of the same class, or a public name that a subpackage
-    exports or that is in the same subpackage."""
+    """Return whether a name without dots can mean the object: a method of the class `near`, a name that a subpackage
+    exports, or a public name in the same subpackage."""
     if path.count(".") > 3:
         return path.startswith(f"{near}.")
     return name.count(".") == 2 or path.split(".")[1] == near.split(".")[1]
@@ -257,8 +263,7 @@ def _within_reach(path: str, name: str, near: str) -> bool:
 
 @cache
 def _cited() -> dict[tuple[str, str], str]:
-    """Return the BibTeX key of each reference. The keys of the mapping are pairs (surname of the first author,
-    year)."""
+    """Return a mapping from (surname of the first author, year) to the BibTeX key of each reference."""
     found = {}
     for text in re.split(r"(?m)^(?=@)", (ROOT / "book/references.bib").read_text(encoding="utf-8"))[1:]:
         key = re.match(r"@\w+\{([^,\s]+)", text)[1]
@@ -276,7 +281,7 @@ AUTHORS = re.compile(
 
 
 def linked(text: str) -> str:
-    """Return prose with links from citations to the references, and from a document's key to its summary."""
+    """Return prose with links from citations to the references, and from the keys of documents to their summaries."""
     text = AUTHORS.sub(
         lambda found: f":cite:t:`{key}`" if (key := _cited().get((found["first"], found["year"]))) else found[0], text
     )
@@ -286,7 +291,8 @@ def linked(text: str) -> str:
 
 
 def mend(app, what, name, thing, options, lines):
-    """Convert a docstring to reStructuredText, and add the pages that use the function or class (an autodoc event)."""
+    """Convert a docstring to reStructuredText, and add the pages that use the function or class (a handler of an
+    autodoc event)."""
     shown = list(lines)
     arguments = _arguments(thing)
     lines[:] = [IMPORT.sub(r"\1dp_compendium", line) for line in docstrings.rst(shown, arguments, linked)]
@@ -306,7 +312,8 @@ def _arguments(thing) -> set[str]:
 
 
 def rename(app, doctree):
-    """Replace `lib` before the name in a signature by the installed package; links and addresses keep `lib`."""
+    """In signatures, replace `lib` before a name by the name of the installed package; links and addresses keep
+    `lib`."""
     for place in doctree.findall(addnodes.desc_addname):
         if place.astext().startswith("lib."):
             name = nodes.Text(place.astext().replace("lib.", "dp_compendium.", 1))
@@ -315,7 +322,7 @@ def rename(app, doctree):
 
 
 class House(SphinxRole):
-    """A `name` in a docstring: code, with a link if it is a public object, a subpackage's module or a document."""
+    """The role for a `name` in a docstring: code, with a link if the name means a public object or a document."""
 
     def run(self):
         near = self._near()
@@ -380,7 +387,8 @@ class Reference(SphinxDirective):
 
 
 def _face(room: str) -> list[str]:
-    """Return the public names of a subpackage, each with its line: a link where the reference describes it."""
+    """Return a list item for each public name of a subpackage: the name, with a link if the reference describes it, and
+    its comment."""
     described, lines = set(public().values()), []
     for name, line in face((LIB / room / "__init__.py").read_text(encoding="utf-8")).items():
         shown = f":py:obj:`{name} <lib.{room}.{name}>`" if f"lib.{room}.{name}" in described else f"``{name}``"
@@ -389,7 +397,7 @@ def _face(room: str) -> list[str]:
 
 
 def _other_names(module, own) -> list[str]:
-    """Return the names that links from source pages may use for a module's functions and classes `own`."""
+    """Return the other names that links from source pages may use for `own`, the functions and classes of a module."""
     room, found = module.__name__.rpartition(".")[0], []
     for (_, name), shown in own:
         thing = getattr(module, name)
@@ -422,7 +430,8 @@ ONE = re.compile(rf"(?P<joint>, and |, | and | to |-|)\(?(?P<number>{numbered.NU
 
 
 def items() -> dict[str, dict[str, str]]:
-    """Return by document each numbered item, such as `Theorem 3.1`, and why no function computes it, if none does."""
+    """Return for each document its numbered items, such as `Theorem 3.1`, each with the reason why no function computes
+    it, or ""."""
     found = {}
     for key, kinds in yaml.safe_load(LIST.read_text(encoding="utf-8")).items():
         reasons = kinds.pop("without", {})
@@ -436,7 +445,7 @@ def items() -> dict[str, dict[str, str]]:
 
 
 def named(text: str, known) -> list[str]:
-    """Return the `known` items that `text` names; `Lemmas 4.2-4.5` means all between."""
+    """Return the `known` items that `text` names; `Lemmas 4.2-4.5` names all lemmas from 4.2 to 4.5."""
     found = []
     known = list(known)
     for match in NAMED.finditer(text):
@@ -454,7 +463,8 @@ def named(text: str, known) -> list[str]:
 
 @cache
 def functions() -> dict[str, dict[str, list[str]]]:
-    """Return by document and item the public names, or else `lib.room.module`, whose texts name the item."""
+    """Return for each document and item the public objects whose docstrings or comments name the item. A text outside
+    them counts for its module, `lib.room.module`."""
     known = items()
     found: dict[str, dict[str, list[str]]] = {key: {} for key in known}
     for path in sorted(LIB.glob("*/*.py")):
@@ -478,7 +488,8 @@ def _document(text, known) -> str:
 
 
 def said(source: str):
-    """Yield (name at the top of the module, what its docstrings and comments say), "" for the module's own."""
+    """Yield (name, text) for each docstring and comment of a module. The name is that of the function or class at the
+    top level that contains the text, or ""."""
     tree = ast.parse(source)
     top = [
         (node.lineno, node.end_lineno, node.name)
@@ -498,8 +509,8 @@ def _within(top, line) -> str:
 
 
 def attributed(text: str, own: str, known):
-    """Yield (document, part of `text`) for each part about a document. A part after a document's key is about this
-    document, and the start of a sentence about `own`; what follows another citation is about no document."""
+    """Yield (document, part of `text`) for each part about a document. The start of a sentence is about `own`, and what
+    follows a document's key is about that document. What follows another citation is about no document."""
     marks = "|".join(known)
     for sentence in re.split(r"(?<=[a-z\d)\"])\.\s+(?=[A-Z`\"])|\n\s*\n", text):
         sentence = " ".join(sentence.split())
@@ -517,7 +528,7 @@ def attributed(text: str, own: str, known):
 
 
 def by_item(key: str, standings: list) -> dict[str, list]:
-    """Return the ledger's records of each item of a document."""
+    """Return for each item of a document the records of the claims about it."""
     known = items()[key]
     found: dict[str, list] = {}
     for record in standings:
@@ -528,7 +539,7 @@ def by_item(key: str, standings: list) -> dict[str, list]:
 
 
 def numbered_items(key: str, standings: list) -> str:
-    """Return a document's table, as MyST."""
+    """Return the table of a document's numbered items, as MyST."""
     records, made = by_item(key, standings), functions()[key]
     known = set(public().values())
     rows = []
@@ -544,7 +555,7 @@ def numbered_items(key: str, standings: list) -> str:
 
 
 def own_theorems(standings: list) -> str:
-    """Return a table of our own theorems in the register, as MyST."""
+    """Return the table of our own theorems in the register `THEOREMS`, as MyST."""
     rows, ours = [], [record for record in standings if record.document == claims.OWN.key]
     for theorem in THEOREMS:
         if theorem.source in claims.load().documents:
@@ -561,7 +572,7 @@ def _key(thing) -> tuple[str, str]:
 
 
 def _row(item: str, shown: str, own: list) -> list[str]:
-    """Return an item, its functions as they are `shown`, its chapters, and the verdicts of its records `own`."""
+    """Return a row of a table: an item, its functions `shown`, and the chapters and verdicts of its records `own`."""
     pages = dict.fromkeys(record.notebook.removesuffix(".ipynb") for record in own)
     chapters = "<br>".join(f"{{doc}}`/{each}`" for each in pages) or "–"
     count = Counter(record.verdict for record in own)
@@ -572,7 +583,7 @@ def _row(item: str, shown: str, own: list) -> list[str]:
 
 
 def _numbered(item: str) -> str:
-    """Return `Theorem 3.1`, which does not break in two lines."""
+    """Return `Theorem 3.1` in the edition's language, with spaces at which no line breaks."""
     kind, number = item.split(" ")
     kinds = {
         "Theorem": say("Theorem {number}", number=number),

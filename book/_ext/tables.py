@@ -1,17 +1,17 @@
-"""Lists, tables and bars that pages take from files, so that no page contains lists typed by hand.
+"""Directives that make lists, tables and bars from files, so that no page contains lists typed by hand.
 
-{documents}                            the documents, from book/claims.yml: the table of the front page
-{entries}                              what to cite of each, from book/documents.bib
-{finding} miura2022                    one document's finding, under its name, which links to it
+{documents}                            the table of the documents on the front page, from book/claims.yml
+{entries}                              the BibTeX entries of the documents and of the compendium, from book/documents.bib
+{finding} miura2022                    a finding of one document, below the document's name, which links to its page
 {bars}                                 a few numbers drawn as bars
-{assignments}                          the assignments, as each describes itself in its first cell
-{kept-results}                         the files in book/results, with the command that makes each, and the code that made it
+{assignments}                          the assignments, as their first cells describe them
+{kept-results}                         the files in book/results, each with the command that makes it, its CPU time, and the code that made it
 {kept-table} miura2025/release_audits  a file of book/results as a table
 
-Each line of {bars} gives a bar's label, a bar, and a role of `numbers` that quotes it: ``as printed |
-{printed}`miura2022.headline.rdp` ``. Its options are `of`, the quantity, `from`, where the bars begin (default 0), and
-`unit`. Each line of {kept-table} is a column of the file and, after a colon, its head: `proved: proved ε`. Numbers have
-three digits.
+Each line of {bars} gives the label of a bar, a vertical line, and a role of `numbers` that quotes the bar's number:
+``as printed | {printed}`miura2022.headline.rdp` ``. The options of {bars} are `of` (the quantity), `from` (where the bars
+begin, default 0) and `unit`. Each line of {kept-table} names a column of the file and gives, after a colon, the head of this
+column: `proved: proved ε`. Numbers are rounded to three significant digits.
 """
 
 import json
@@ -39,7 +39,7 @@ BIBLIOGRAPHY = Path(__file__).resolve().parents[1] / "documents.bib"
 
 
 def documents(known: dict) -> str:
-    """Return the table of the documents as MyST, with the subject and the summary of each document."""
+    """Return the table of the documents as MyST, with the subject of each document and a link to its summary."""
     rows = [
         [
             f"[{retold.cited(document)}]({key}/index.md)",
@@ -52,8 +52,7 @@ def documents(known: dict) -> str:
 
 
 def entries(bibliography: str) -> dict[str, str]:
-    """Return the entries of a BibTeX file, with their keys as the keys of the mapping; an entry begins with a line that
-    starts with an @."""
+    """Return a mapping from keys to the entries of a BibTeX file. An entry begins with a line that starts with @."""
     found = re.split(r"(?m)^(?=@)", bibliography)
     return {re.match(r"@\w+\{([^,\s]+)", entry)[1]: entry.strip() for entry in found if entry.strip()}
 
@@ -86,7 +85,7 @@ LINE = re.compile(r"(.+?) \| \{(\w+)\}`([^`]+)`")
 
 
 class Finding(SphinxDirective):
-    """The directive {finding}: text and picture under the document's name, which links to the document."""
+    """The directive {finding}: text and picture below the document's name, which links to the document's page."""
 
     required_arguments = 1
     has_content = True
@@ -102,7 +101,7 @@ class Finding(SphinxDirective):
 
 
 def parts(numbers: list[float], start: float) -> list[float]:
-    """Return the length of each number's bar, as a proportion of the longest."""
+    """Return the length of each number's bar, as a proportion of the longest bar."""
     longest = max(numbers) - start
     if min(numbers) < start or longest <= 0:
         raise ValueError(f"bars must begin below their numbers, got {start:g} for {numbers}")
@@ -110,7 +109,7 @@ def parts(numbers: list[float], start: float) -> list[float]:
 
 
 def drawn(rows: list[tuple[str, str]], of: str, start: float = 0, unit: str = "") -> str:
-    """Return HTML for (label, number as text) rows."""
+    """Return the bars, as HTML, for rows of (label, number as text)."""
     lengths = parts([float(text.replace(",", "")) for _, text in rows], start)
     head = say("{of}; bars begin at {start}", of=told(of), start=f"{start:g}") if start else told(of)
     bars = [
@@ -152,7 +151,8 @@ def assignments() -> list[Path]:
 
 
 def assignment(path: Path) -> dict:
-    """Return an assignment's description of itself. Raises ``ValueError`` if it has none."""
+    """Return what the first cell of an assignment says about it. Raises ``ValueError`` if title, document, minutes or
+    points are missing."""
     first = "".join(json.loads(path.read_text(encoding="utf-8"))["cells"][0]["source"])
     said = re.match(SAID, first)
     if said is None:
@@ -187,8 +187,7 @@ class Assignments(Made):
 
 
 def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str]]:
-    """Return, for each file whose first lines give a command, its name below `folder`, the command, its cost and its
-    code."""
+    """Return (path below `folder`, command, CPU time, code) for each file whose first lines give a command."""
     found = []
     for path in sorted(folder.rglob("*.csv")):
         made = results.provenance(path)
@@ -199,7 +198,7 @@ def kept_results(folder: Path = results.FOLDER) -> list[tuple[str, str, str, str
 
 
 def _took(time: str) -> str:
-    """Return the seconds in words, with "of AIM" if only this part of the work was timed."""
+    """Return the CPU time in the edition's language, with "of AIM" if only AIM was timed."""
     seconds, part, _ = time.partition(" of AIM")
     return say("{seconds} of AIM", seconds=seconds) if part else time.partition(" of all")[0]
 
@@ -244,7 +243,7 @@ class KeptResults(SphinxDirective):
 
 
 def kept_table(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
-    """Return the columns that `heads` names of the file's `rows`, as MyST."""
+    """Return a table of `rows` as MyST; `heads` maps the columns to show to their heads."""
     unknown = heads.keys() - rows[0].keys()
     if unknown:
         raise ExtensionError(f"kept-table: there is no column {', '.join(sorted(unknown))} among {', '.join(rows[0])}")
@@ -252,7 +251,7 @@ def kept_table(rows: list[dict[str, str]], heads: dict[str, str]) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a number with three digits, a truth value as a word, another text as it is."""
+    """Return the text of a cell: a number is rounded to three significant digits, and a truth value becomes a word."""
     try:
         return f"{float(text):.3g}"
     except ValueError:

@@ -1,18 +1,20 @@
-"""The files that the browser gets: smaller than the theme's files, all served by the book, with a search for two
-languages and public links.
+"""The files that a browser loads: smaller than the theme's and all served by the book, with a search in two languages
+and links to the public repository.
 
-Files that no page uses are not sent, pictures of few colours are stored with a palette, and code without colour has no
-elements. The theme includes a script of 1.5 MB for icons that its font also has. It loads the search index on every
-page, although only the search page needs it. The book uses a fifth of its 0.5 MB of style sheets, and two dozen of the
-1,400 icons in its font. Thebe is left out. The last part of the sidebar, the reference, is folded.
+Pages do not load scripts that they do not use, pictures with few colours are stored with a palette, and code that is
+not coloured has no elements. The theme includes a script of 1.5 MB for icons that are also in its font. It loads the
+search index on every page, although only the search page needs the index. The book uses a fifth of the theme's 0.5 MB
+of style sheets, and two dozen of the 1,400 icons in the theme's font. Thebe is left out. The last part of the sidebar,
+the reference, is folded.
 
-Sphinx's search indexes a run of Japanese as one word, and finds whole words, or parts with at least three letters. In
-Japanese two letters are a word, and words are written without spaces. Here any part of a run is found, and a query is
-split at particles between words and where Latin letters begin or end.
+Sphinx's search indexes a run of Japanese letters as one word. It finds entire words, and parts of words if they have at
+least three letters. But Japanese words may have two letters, and they are written without spaces. So this search finds
+any part of a run, and it splits a query at particles between words and at the borders between Japanese and other
+letters.
 
-The Binder and Colab buttons need the public repository: `repository: url:` of _config.yml, or else the `origin` of this
-checkout if that is on GitHub, so that a fork's book opens the fork's notebooks. Without an address the buttons are
-left out.
+The Binder and Colab buttons need the address of the public repository. It is `repository: url:` in _config.yml or, if
+that is not set, the `origin` of this checkout, if it is on GitHub; so a fork's book opens the fork's notebooks. Without
+an address, the buttons are left out.
 """
 
 import io
@@ -43,11 +45,11 @@ UNUSED = re.compile(r'\s*<script\b[^>]*\bsrc="[^"]*/scripts/fontawesome\.js[^"]*
 
 
 class Coloured(HtmlFormatter):
-    """A formatter that makes elements only for words of code in colour: not for names, signs and words that the
+    """A formatter that makes elements only for coloured words of code, and not for names, operators and words that the
     `styles` leave plain.
 
-    Names and signs are two thirds of a listing. If they were in colour, the few words that should be seen would not
-    stand out.
+    Names and operators make up two thirds of a listing. If they were coloured, the few important words would not stand
+    out.
     """
 
     styles: tuple[str, ...] = ()
@@ -80,7 +82,7 @@ TOGGLE = re.compile(r'>(?P<entry>[^<]+)(?P<between></a><details[^>]*>\s*<summary
 
 
 def _named(toggle: re.Match) -> str:
-    """Name the sidebar's arrows for screen readers, because the theme gives them no name."""
+    """Return an arrow of the sidebar with a name for screen readers, which the theme does not give it."""
     label = edition.say("Pages below “{entry}”", entry=toggle["entry"].strip())
     return f'>{toggle["entry"]}{toggle["between"]} aria-label="{label}"'
 
@@ -91,7 +93,7 @@ ARROW = '<span class="toctree-toggle" role="presentation"><i class="fa-solid fa-
 
 
 def folded(page: str) -> str:
-    """Return the page with the last part of its sidebar, the reference, folded unless the page belongs to it."""
+    """Return the page with the last part of its sidebar, the reference, folded unless the page is in that part."""
     return NAVIGATION.sub(_folded, page, count=1)
 
 
@@ -129,7 +131,9 @@ def lighten(app, error):
 
 
 def used(rules: list, names: set[str]) -> str:
-    """Return the licences, and the rules whose classes all occur among `names`, the words of all pages and scripts."""
+    """Return the style sheet `rules` as text, without comments other than licences and without unused rules.
+
+    A rule is used if one of its selectors has only classes in `names`, the words of all pages and scripts."""
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":
@@ -156,7 +160,8 @@ def separate(prelude: list) -> list[str]:
 
 
 def classes(selector: str) -> set[str]:
-    """Return the classes that an element must have, without those in brackets (alternatives, exceptions or neighbours)."""
+    """Return the classes that `selector` requires. Classes in brackets (alternatives, exceptions or neighbours) are
+    left out."""
     plain = re.sub(r"\[[^\]]*\]|\([^()]*(?:\([^()]*\)[^()]*)*\)", "", selector)
     return {name.replace("\\", "") for name in re.findall(r"\.((?:[\w-]|\\.)+)", plain)}
 
@@ -165,7 +170,7 @@ ICONS = re.compile(r"""(fa-[a-z]+-\d+)\.woff2(["')]+ format\()"woff2"[^;}]*""")
 
 
 def fewer_icons(folder: Path) -> None:
-    """Reduce the icons' fonts to the icons that a style sheet still names."""
+    """Reduce the icon fonts to the icons that the style sheets still name."""
     sheets = {sheet: sheet.read_text(encoding="utf-8") for sheet in (folder / "_static").rglob("*.css")}
     icons = {ord(letter) for text in sheets.values() for letter in text if "\ue000" <= letter <= "\uf8ff"}
     for whole in (folder / "_static").rglob("fa-*.ttf"):
@@ -182,7 +187,8 @@ def fewer_icons(folder: Path) -> None:
 
 
 def fewer_colours(picture: Path) -> None:
-    """Reduce a picture to 256 colours if that makes the file smaller; plots have few colours, apart from blends at edges."""
+    """Reduce a picture to 256 colours if that makes the file smaller; plots have few colours, apart from the blends at
+    edges."""
     before = Image.open(picture)
     if before.mode not in ("RGB", "RGBA"):
         return
@@ -198,7 +204,8 @@ def fewer_colours(picture: Path) -> None:
 
 
 def leave_thebe_out(app, page, template, context, doctree):
-    """Remove Thebe, which would load from a CDN and declares a constant twice: a console error on every page."""
+    """Remove Thebe, which would be loaded from a CDN and causes a console error on every page by declaring a constant
+    twice."""
     for kind in ("script_files", "css_files"):
         context[kind] = [file for file in context[kind] if not mentions_thebe(file)]
 
@@ -218,7 +225,7 @@ def border(letter: str) -> str:
     return f"(?<={letter})(?<![{JAPANESE}])(?=[{JAPANESE}])|(?<=[{JAPANESE}])(?={letter})(?![{JAPANESE}])"
 
 
-# Beside Sphinx's own search, which also counts no word of two letters when it asks whether all words were found.
+# An addition to Sphinx's search, which ignores words of two letters when it checks whether a page has all words.
 IN_THE_BROWSER = r"""
 const particles = /(?<=LETTER)(?<![KANA])[のをはがにでと]+(?=LETTER)(?![KANA])/gu;
 const borders = /BORDER/gu;
@@ -286,7 +293,7 @@ Search.makeSearchSummary = (html, words, anchor) => {
 """
 
 
-# What Sphinx's search says of its results, and of none.
+# Sphinx's messages about the number of results, and about a search without results.
 FINISHED = "Search finished, found ${resultCount} page(s) matching the search query."
 NOTHING = (
     "Your search did not match any documents. Please make sure that all words are spelled correctly and that "
@@ -307,8 +314,8 @@ class SearchEnglishAndJapanese(SearchEnglish):
     js_splitter_code = re.sub("|".join(_IN_JAVASCRIPT), lambda name: _IN_JAVASCRIPT[name[0]], IN_THE_BROWSER)
 
     def split(self, text: str) -> list[str]:
-        """Return words with full-width letters and half-width kana normalized, and with Latin letters separate. The
-        index and the query are both treated in this way."""
+        """Return the words of `text`, with full-width letters and half-width kana normalized, and with Japanese
+        separated from other letters. The index and the query are both treated in this way."""
         return super().split(_BORDER.sub(" ", unicodedata.normalize("NFKC", text)))
 
 
@@ -326,7 +333,7 @@ def on_github(remote: str) -> str:
 
 
 def origin(folder) -> str:
-    """Return the address that the checkout in `folder` was cloned from, or ""."""
+    """Return the address from which the checkout in `folder` was cloned, or "" if there is none."""
     try:
         asked = subprocess.run(
             ["git", "config", "--get", "remote.origin.url"], cwd=folder, capture_output=True, text=True

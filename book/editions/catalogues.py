@@ -1,10 +1,10 @@
 """The catalogues of the book's other languages: locale/ja/how-to.po contains the messages of the page how-to, with
-translations.
+their translations.
 
 `make catalogues` reads every page and brings the catalogues up to date.
 
-    python -m book.editions.catalogues check [file ...]   compares each translation with its message, and counts what is
-    not translated
+    python -m book.editions.catalogues check [file ...]   compares each translation with its message, and counts the
+    messages that are not translated
 
 A changed message keeps its old translation, marked fuzzy, which means that the translation is outdated and not shown.
 """
@@ -51,12 +51,13 @@ def load(path: Path) -> Catalog:
 
 
 def messages(catalogue: Catalog) -> list[Message]:
-    """Return all messages without the header."""
+    """Return all messages except the header."""
     return [message for message in catalogue if message.id]
 
 
 def update(page: str, found: dict[str, str], language: str) -> None:
-    """Bring the page's catalogue up to date with the messages `found` and their places."""
+    """Bring the page's catalogue up to date with `found`, which maps each message to its kind, such as paragraph or
+    title."""
     template = Catalog()
     for message, kind in found.items():
         template.add(message, auto_comments=[] if kind == "paragraph" else [kind])
@@ -67,7 +68,7 @@ def update(page: str, found: dict[str, str], language: str) -> None:
 
 
 def translations(path: Path) -> dict[str, str]:
-    """Return the translation of each message, if it is up to date and keeps what a translation must keep."""
+    """Return the translations in a catalogue by message, without those that are outdated or contain mistakes."""
     return {
         message.id: message.string
         for message in (messages(load(path)) if path.is_file() else [])
@@ -105,7 +106,7 @@ def target(role: re.Match) -> tuple[str, str]:
 
 
 def plain(text: str) -> str:
-    """Return `text` without formulas, code, links and tags, and with only the titles of roles."""
+    """Return `text` without formulas, code, links and tags, and with each role replaced by its title, if it has one."""
     text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
     for pattern in (CODE, FORMULA, LINK, TAG):
         text = pattern.sub(" ", text)
@@ -113,7 +114,8 @@ def plain(text: str) -> str:
 
 
 def kept(text: str) -> dict[str, Counter]:
-    """Return what `text` shares with its translation: roles with their targets, links, tags, formulas, code and numbers."""
+    """Return what a translation of `text` must keep: roles with their targets, links, tags, fields, formulas, code,
+    numbers and percent signs."""
     roles = Counter(map(target, ROLE.finditer(text)))
     text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
     code = Counter(match[2].strip() for match in CODE.finditer(text))
@@ -132,7 +134,8 @@ def kept(text: str) -> dict[str, Counter]:
 
 
 def excused(message: Message) -> tuple[Counter, Counter]:
-    """Return the numbers that a translation may lack and may add, by a comment `# numbers: -50 +0 (why)` above it."""
+    """Return the numbers that a translation may lack and those that it may add, according to a comment such as `#
+    numbers: -50 +0 (why)` above the message."""
     found = [match[1].split() for match in map(EXCUSE.fullmatch, message.user_comments) if match]
     lacks, adds = ([each[1:] for line in found for each in line if each[0] == sign] for sign in "-+")
     return Counter(lacks), Counter(adds)
@@ -143,9 +146,10 @@ def mistakes(message: Message) -> list[str]:
 
 
 def differences(message: str, translation: str, lacks: Counter | None = None, adds: Counter | None = None) -> list[str]:
-    """Return the errors of a translation, a sentence for each, apart from the numbers that it may lack and may add.
+    """Return a sentence for each error of a translation, ignoring the numbers that it may lack (`lacks`) or add
+    (`adds`).
 
-    The order of formulas and numbers is not compared, because a translation changes it.
+    The order of formulas and numbers is not compared, because a translation may change it.
     """
     lacks, adds = lacks or Counter(), adds or Counter()
     told = []
@@ -177,7 +181,7 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
 
 
 def stars(text: str) -> int:
-    """Return how many asterisks stay when `text` is read as Markdown."""
+    """Return how many asterisks remain when `text` is rendered as Markdown."""
     for pattern in (ROLE, CODE, FORMULA):
         text = pattern.sub("`x`", text)
     return MARKDOWN.renderInline(text).count("*")
@@ -194,13 +198,15 @@ def problems(path: Path) -> list[str]:
 
 
 def state(path: Path) -> tuple[int, int, int]:
-    """Return the numbers of messages, of messages without a translation and of outdated ones in a catalogue."""
+    """Return how many messages a catalogue has, how many of them have no translation, and how many have an outdated
+    one."""
     all = messages(load(path))
     return len(all), sum(not each.string for each in all), sum(bool(each.string) and each.fuzzy for each in all)
 
 
 def check(paths: list[Path]) -> int:
-    """Print the errors in the files and the progress of each; return 1 if a message has an error or no translation."""
+    """Print the errors in the files and how many messages of each are not translated or outdated; return 1 if there are
+    any, otherwise 0."""
     wrong = 0
     for path in paths:
         found, (count, missing, outdated) = problems(path), state(path)

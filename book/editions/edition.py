@@ -23,22 +23,23 @@ language = SOURCE
 editions: list[str] = [SOURCE]
 """The languages of this build."""
 environment = Path()
-"""Where Sphinx keeps what it knows of the English pages, once they are `read`."""
+"""The file in which Sphinx keeps its data on the English pages, once they are `read`."""
 read = Event()
-"""Set then; processes that make other editions wait for it, and before for each page."""
+"""Set when all English pages have been read; processes that build other editions wait for it."""
 begun = SimpleNamespace(value=0)
-"""How many English pages have begun to be read, in their order: those before the last of them are read."""
+"""How many English pages Sphinx has begun to read, in order; all of these but the last have been read."""
 page = ""
-"""Which is being read."""
+"""The page that is being read."""
 found: dict[str, dict[str, str]] = {}
-"""By page, its messages so far, with what each is part of."""
+"""The messages found so far on each page, each with its kind, such as paragraph or title."""
 
 # The parts of a message that are not words: formulas, code with its role, addresses of links, tags.
 NO_WORDS = re.compile(r"\$[^$]*\$|\{[\w:-]+\}`[^`<]*`|`[^`]*`|\]\([^)]*\)|<[^>]*>|https?://\S+")
 
 
 def begin(one: str, of=(), kept: Path = Path()) -> None:
-    """Set the language `one`, one `of` the languages of the build, for all texts from now on; `kept` is the `environment`."""
+    """Set the language of all texts from now on to `one`. `of` lists the languages of the build, and `kept` is the
+    `environment`."""
     global language, editions, environment, page
     language, editions, environment, page = one, list(of) or [one], kept, ""
     found.clear()
@@ -49,7 +50,8 @@ def messages(page: str) -> dict[str, str]:
 
 
 def worded(message: str) -> bool:
-    """Return whether there is something to translate: a word of two letters outside formulas and code."""
+    """Return whether there is something to translate: two letters in a row outside formulas, code, addresses and
+    tags."""
     return bool(re.search(r"[^\W\d_]{2}", NO_WORDS.sub(" ", message)))
 
 
@@ -59,7 +61,7 @@ def _translations(name: str, language: str) -> dict[str, str]:
 
 
 def translated(message: str, catalogue: str) -> str:
-    """Return `message` in the edition's language by `catalogue`, or in English with a mark."""
+    """Return the translation of `message` in `catalogue` or, if it is missing, the English message with a mark."""
     if missing(message, catalogue):
         return _translations("words", language).get(SAID[0], SAID[0]).format(text=message)
     return _translations(catalogue, language).get(message, message)
@@ -77,7 +79,7 @@ def say(sentence: str, many: str = "", /, **parts) -> str:
 
 
 def words(*scripts: Path) -> dict[str, str]:
-    """Return the sentences of the scripts, with their translations."""
+    """Return a mapping from the sentences of `scripts` to their translations."""
     return {sentence: translated(sentence, "words") for sentence in sentences.of_scripts(*scripts)}
 
 
@@ -90,14 +92,14 @@ def enumerated(parts: list[str]) -> str:
 def told(message: str, kind: str = "generated", catalogue: str = "") -> str:
     """Return `message`, which a directive puts on the page, in the edition's language.
 
-    Keep it as one of the page's messages, or of those of `catalogue` if this is given."""
+    Record `message` among the messages of the page or, if given, of `catalogue`."""
     if page and worded(message):
         messages(catalogue or page).setdefault(message, kind)
     return translated(message, catalogue or page)
 
 
 def parsed(directive, **options) -> list:
-    """Return the nodes of a directive's content that is already translated or needs no translation."""
+    """Return the nodes of a directive's content, which is already translated or needs no translation."""
     before = set(directive.state.document.findall(nodes.TextElement))  # sections come into the page at once
     made = directive.parse_content_to_nodes(**options)
     generated(node for node in directive.state.document.findall(nodes.TextElement) if node not in before)
@@ -105,7 +107,7 @@ def parsed(directive, **options) -> list:
 
 
 def generated(made):
-    """Return the nodes `made`, with a mark that they need no translation."""
+    """Return the nodes `made`, marked as texts that need no translation."""
     made = list(made)
     for part in made:
         for node in part.findall(nodes.TextElement):

@@ -1,6 +1,6 @@
-"""The numbers of a sentence and of its translation: `50 million` is 5,000万, and 二つ is `two`.
+"""The numbers in a sentence and in its translation, where 5,000万 is `50 million` and 二つ is `two`.
 
-read("On 5,000万 of 二人, -3.")                               # 50000000, 2 and -3, each as often as it occurs there
+read("On 5,000万 of 二人, -3.")                               # 50000000, 2 and -3, each with its number of occurrences
 unsaid("Ten of 50 million.", lost={}, added={"10": 1})       # nothing: ten is 10
 """
 
@@ -13,7 +13,7 @@ WRITTEN = r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*"
 DIGITS = "一二三四五六七八九"
 POWERS = {"十": 10, "百": 100, "千": 1000}
 SCALES = {"百": 100, "千": 1000, "万": 10**4, "億": 10**8, "thousand": 1000, "million": 10**6, "billion": 10**9}
-# What is counted after 漢数字, which are parts of other words otherwise: 一般, 二項, 三角, 十分.
+# Words that follow 漢数字 that are numbers; other 漢数字 are parts of words: 一般, 二項, 三角, 十分.
 COUNTED = "つ|個|回|件|本|人|通り|点|行|節|章|段|倍|組|色|値|分の[一数0-9]"
 NUMBER = re.compile(
     rf"(?P<minus>(?<![A-Za-z0-9)\]])[-−]|(?<!plus or )minus |(?<!プラス)マイナス)?"  # 2-way and 3-5 have none
@@ -47,7 +47,8 @@ ENDS = ("", "s", "fold", "th", "ths")
 
 
 def read(text: str) -> Counter:
-    """Return the numbers of a text, in digits or in 漢数字; 一 is left out, which stands for `a`, or for nothing (一つ一つ, 一行ずつ)."""
+    """Return the numbers that a text has in digits or in 漢数字, with their counts. A single 一 is left out, because it
+    means `a` or nothing (一つ一つ, 一行ずつ)."""
     found = Counter(map(value, NUMBER.finditer(text)))
     return found + Counter(
         str(of_kanji(match["number"]) * SCALES.get(match["scales"], 1))
@@ -57,7 +58,7 @@ def read(text: str) -> Counter:
 
 
 def value(match: re.Match) -> str:
-    """Return a number as it is written, but without commas; `50 million` and 5,000万 as 50000000."""
+    """Return a number as it is written, but without commas; `50 million` and 5,000万 become 50000000."""
     number = match["number"].replace(",", "")
     if match["scales"] and number.count(".") < 2:
         amount = float(number)
@@ -79,7 +80,8 @@ def of_kanji(number: str) -> int:
 
 
 def said(message: str) -> set[float]:
-    """Return the numbers that a translation may have in digits: `twenty-five`, `a tenth`, `3 million`, `one and a half`."""
+    """Return the numbers in `message` that a translation may write in digits, such as `twenty-five`, `a tenth`, `3
+    million` or `one and a half`."""
     words = (word.lower() if word.lower() in VALUES else word for word in WORD.findall(message))
     stems = {word.removesuffix(end) for word in words for end in ENDS}
     named = {float(VALUES[stem]) for stem in stems if stem in VALUES}
@@ -101,7 +103,7 @@ def said(message: str) -> set[float]:
 
 
 def unsaid(message: str, lost: Counter, added: Counter) -> tuple[Counter, Counter]:
-    """Return the numbers `lost` and `added` by a translation that words of `message` do not express."""
+    """Return those of the numbers `lost` and `added` by a translation that the words of `message` do not explain."""
     plain = {number: float(number) for number in lost + added if number.count(".") < 2}  # and not a version
     anew = {plain[number] for number in added if number in plain}
     large = [value for word, value in VALUES.items() if value >= 1000 and word in message]

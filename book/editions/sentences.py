@@ -1,5 +1,5 @@
-"""The sentences of the code: the arguments of `say("…")` in the book's modules and scripts, and the lists SAID of
-modules."""
+"""The sentences of the code: the arguments of `say("…")` in the book's modules and scripts, and the lists called SAID
+in modules."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ TOKEN = re.compile(r"""(?P<text>(?:'(?:[^'\\]|\\.)*'\s*\+?\s*)+)|(?P<open>[({\[]
 
 
 def everywhere(*judged: str) -> dict[str, str]:
-    """Return all sentences, each with the file that says it first; `judged` are the ledger's words for verdicts and
-    rules."""
+    """Return all sentences, each with the name of the first file that contains it; `judged` are the ledger's words for
+    verdicts and rules."""
     found = dict.fromkeys(judged, "claims.py")
     for path in sorted(BOOK.rglob("*.py")):
         for sentence in of_module(path.read_text(encoding="utf-8")):
@@ -26,7 +26,7 @@ def everywhere(*judged: str) -> dict[str, str]:
 
 
 def of_module(source: str) -> list[str]:
-    """Return the texts among the arguments of Python's calls of `say`, and those of a module's SAID."""
+    """Return the strings among the arguments of calls of `say` in a Python module, and those in its list SAID."""
     said = []
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "say":
@@ -38,7 +38,7 @@ def of_module(source: str) -> list[str]:
 
 
 def of_scripts(*paths: Path) -> list[str]:
-    """Return the texts, in single quotes, among the arguments of JavaScript's calls of `say` and `many`."""
+    """Return the single-quoted strings among the arguments of calls of `say` and `many` in JavaScript."""
     found = []
     for path in paths:
         for script in sorted(path.glob("*.js")) if path.is_dir() else [path]:
@@ -49,7 +49,8 @@ def of_scripts(*paths: Path) -> list[str]:
 
 
 def _arguments(source: str, start: int) -> list[str]:
-    """Return the texts between the bracket before `start` and its partner, without those in inner brackets."""
+    """Return the strings between the bracket before `start` and the bracket that closes it, without those in inner
+    brackets."""
     depth, found = 1, []
     for token in TOKEN.finditer(source, start):
         depth += bool(token["open"]) - bool(token["close"])

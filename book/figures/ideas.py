@@ -1,7 +1,7 @@
 """The idea in a picture: small stacked panels, which {idea} (book/_ext/figures.py) shows one at a time.
 
-Each function draws what a chapter has computed, with one panel for each step. All panels have the same size, so that
-the number of a panel is enough to show it.
+Each function draws what a chapter has computed, with one panel for each step. All panels have the same size, so the
+number of a panel is enough to find it in the picture.
 """
 
 import matplotlib.pyplot as plt
@@ -18,7 +18,7 @@ _BLUE, _RED, _GREEN = COLORS[:3]
 
 
 def panels(titles) -> list:
-    """Return a subfigure for each of the `titles`, of one size in the saved picture."""
+    """Return a subfigure for each of the `titles`; all have the same size in the saved picture."""
     count = len(titles)
     figure = plt.figure(figsize=(WIDTH - 2 * _MARGIN, count * HEIGHT - 2 * _MARGIN), layout="none")
     figure.add_artist(Rectangle((0, 0), 1, 1, fill=False, linewidth=0, transform=figure.transFigure))  # nothing is cut
@@ -32,7 +32,7 @@ def panels(titles) -> list:
 
 
 def _crowd(panel, colors, areas=130.0, rows=5):
-    """Draw people or records as squares, `rows` high."""
+    """Draw people or records as squares, in columns of `rows` squares."""
     axes = panel.add_axes((0, 0.02, 1, 0.78))
     x, y = np.divmod(np.arange(len(colors)), rows)
     axes.scatter(x, -y, s=areas, c=colors, marker="s", linewidths=0)
@@ -41,7 +41,8 @@ def _crowd(panel, colors, areas=130.0, rows=5):
 
 
 def randomized_response(truths, heads, answers, corrected: float) -> Figure:
-    """Draw people with a yes (red) or a no, their coins, their answers, and the number corrected for the coins."""
+    """Draw people whose true answer is yes (red) or no (blue), their coins, what they report, and the number of yes
+    after correction for the coins."""
     n, said = len(truths), int(np.sum(answers))
     colors = np.array([_BLUE, _RED])
     one, two, three, four = panels(
@@ -72,7 +73,10 @@ def _bars(axes, rows: dict, colors):
 
 
 def private_pgm(pairs, noisy, first, truth, chosen, measured, second) -> Figure:
-    """Draw the loop on three attributes. `noisy` maps attributes, the others `pairs` of them, to tables; `chosen` is a pair."""
+    """Draw the loop on three attributes: measure, fit, compare, measure again and fit again.
+
+    `noisy` maps attributes to tables; `first`, `truth` and `second` map the `pairs` of attributes to tables. `measured`
+    is the table of the pair `chosen`."""
     gaps = [{pair: np.abs(model[pair] - truth[pair]).sum() for pair in pairs} for model in (first, second)]
     top = max(table.max() for tables in (first, truth, second) for table in tables.values())
     counts, differences = {"cmap": "Blues", "vmin": 0, "vmax": top}, {"cmap": "PuOr", "vmin": -top / 2, "vmax": top / 2}
@@ -98,7 +102,7 @@ def private_pgm(pairs, noisy, first, truth, chosen, measured, second) -> Figure:
 
 
 def _tables(panel, tables: dict, below: dict, framed=None, **colors):
-    """Draw heat maps side by side with their numbers, the one called `framed` in a frame."""
+    """Draw heat maps with their numbers side by side; the one called `framed` gets a red frame."""
     for place, (name, table) in enumerate(tables.items()):
         axes = panel.add_axes((0.02 + 0.34 * place, 0.17, 0.28, 0.58))
         axes.imshow(table, aspect="auto", **colors)
@@ -114,7 +118,8 @@ def _tables(panel, tables: dict, below: dict, framed=None, **colors):
 
 
 def reconstruction(true, seen, posterior, weights) -> Figure:
-    """Draw original records of three kinds, the perturbed ones `seen`, the kinds they may have had, their weights, and histograms."""
+    """Draw the original records of three kinds, the perturbed records `seen`, the probabilities of their original
+    kinds, their weights, and three histograms."""
     colors = np.array([_BLUE, _RED, _GREEN])
     order = np.lexsort((seen, true))
     one, two, three, four, five = panels(

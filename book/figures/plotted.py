@@ -1,15 +1,15 @@
 """The contents of a figure, for download: the drawing as SVG, and the plotted numbers as one tidy table.
 
 `table` reads the numbers from the artists that matplotlib draws, and returns a row for each point, bar, interval or
-cell. The notes name everything that fits no column, so that nothing is omitted silently.
+cell. The notes name every kind of artist that the table leaves out, so that nothing is omitted silently.
 
     figure, axes = plt.subplots()
     axes.plot([1, 2], [3, 4], label="rising")
     frame, notes = plotted.table(figure)        # panel, kind, series, x, y: two rows
 
-With ``COMPENDIUM_DOWNLOADS`` in the environment, `attach` makes IPython add the SVG and the table to every figure that
-it displays, as one record of type `MIME`. The record also has the names of the files read so far, which are the
-figure's sources. Without the variable, notebooks contain no such records.
+If the environment variable ``COMPENDIUM_DOWNLOADS`` is set, `attach` makes IPython add the SVG and the table to every
+figure that it displays, as one record of type `MIME`. The record also contains the names of the files read so far,
+which are the figure's sources. Without the variable, notebooks contain no such records.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from matplotlib.ticker import FixedLocator
 MIME = "application/vnd.compendium.figure+json"
 WANTED = "COMPENDIUM_DOWNLOADS"
 
-# Inapplicable cells are empty: an interval is low to high, `piece` numbers the parts of a series.
+# Cells that do not apply are empty. An interval extends from low to high; `piece` numbers the parts of a series.
 COLUMNS = [
     "panel", "kind", "series", "piece", "x", "x_name", "y", "y_name", "x_low", "x_high", "y_low", "y_high", "base",
     "value", "text",
@@ -47,14 +47,16 @@ read: set[str] = set()  # what this process has opened for reading since `attach
 
 
 def svg(figure: Figure) -> str:
-    """Return `figure` as SVG, text as outlines; equal figures give equal text (under the house style's hash salt)."""
+    """Return `figure` as SVG, with its texts as outlines. With the hash salt of the house style, equal figures give
+    equal SVG."""
     drawn = io.StringIO()
     figure.savefig(drawn, format="svg", bbox_inches="tight", metadata={"Date": None, "Creator": None})
     return drawn.getvalue()
 
 
 def table(figure: Figure) -> tuple[pd.DataFrame, dict[str, str]]:
-    """Return the plotted numbers, columns of `COLUMNS` (those in use), and notes: the names of each panel and its axes."""
+    """Return the plotted numbers, with those of `COLUMNS` that are in use, and notes: the names of each panel and its
+    axes, and the kinds of artists left out."""
     rows: list[dict] = []
     notes: dict[str, str] = {}
     for number, axes in enumerate(_panels(figure), 1):
@@ -76,7 +78,7 @@ def _panels(figure) -> list:
 
 
 def _described(axes) -> str:
-    """Return "title; x: label (log); y: label; colour: label", as far as they exist."""
+    """Return "title; x: label (log); y: label; colour: label", without the parts that a panel lacks."""
     parts = [_line(axes.get_title())]
     for name, axis in (("x", axes.xaxis), ("y", axes.yaxis)):
         scale = axis.get_scale()
@@ -94,13 +96,14 @@ def _line(text: str) -> str:
 
 
 def _rows(axes, left_out: list[str]) -> Iterator[dict]:
-    """Yield the rows of one panel; the types of visible artists that have none are added to `left_out`."""
+    """Yield the rows of one panel. The types of visible artists that cannot be read are added to `left_out`."""
     taken: set[int] = set()  # artists already covered by a container
     numbers: dict[str, int] = {}
     names = {"x": _names(axes.xaxis), "y": _names(axes.yaxis)}
 
     def told(kind, label, found):
-        """Yield the rows `found`, with their kind, the name of their series, and the words at their places."""
+        """Yield the rows `found`, each with its kind, the name of its series, and the names of its positions on the
+        axes."""
         numbers[kind] = numbers.get(kind, 0) + 1
         series = f"{kind} {numbers[kind]}" if str(label).startswith("_") or not label else _line(str(label))
         found = list(found)
@@ -132,7 +135,7 @@ def _rows(axes, left_out: list[str]) -> Iterator[dict]:
 
 
 def _of_artist(axes, artist):
-    """Return (kind, rows); the rows are None if this kind of artist is unknown."""
+    """Return (kind, rows) of an artist; the rows are None if they cannot be read from it."""
     for kind, matches, rows in (
         ("contour", contour.ContourSet, _of_contours),
         ("line", lines.Line2D, _of_line),
@@ -156,7 +159,8 @@ def _parts(errors: ErrorbarContainer) -> list:
 
 
 def _of_bars(made: BarContainer) -> Iterator[dict]:
-    """Yield a bar's middle and edges across it; along it its end, its base unless 0, and the ends of its error bar."""
+    """Yield a row for each bar. Across the bar, it gives the middle and the edges; along the bar, it gives the end, the
+    base unless 0, and the ends of the error bar."""
     across, along = ("x", "y") if made.orientation == "vertical" else ("y", "x")
     ends = {} if made.errorbar is None else _intervals(made.errorbar).get(along, [])
     for i, bar in enumerate(made.patches):
@@ -195,12 +199,13 @@ def _of_error_bars(errors: ErrorbarContainer) -> Iterator[dict]:
 
 
 def _in_data(axes, artist) -> tuple[bool, bool]:
-    """Return whether x, and whether y, of `artist` is in the panel's axis units (and not a proportion of its width)."""
+    """Return whether x and whether y of `artist` are in the units of the panel's axes, and not proportions of the
+    panel."""
     return artist.get_transform().contains_branch_seperately(axes.transData)
 
 
 def _of_line(axes, line) -> list[dict]:
-    """Return every point; for a line across the whole panel only its position."""
+    """Return a row for each point or, for a line across the entire panel, one row with its position."""
     by_x, by_y = _in_data(axes, line)
     x, y = (np.ma.filled(np.ma.asarray(values, dtype=float), np.nan) for values in line.get_data(orig=False))
     if by_x and by_y:
@@ -209,14 +214,14 @@ def _of_line(axes, line) -> list[dict]:
 
 
 def _vertices(axes, artist, path) -> np.ndarray:
-    """Return the corners of `path` (curves as chords), shape (n, 2), in the numbers of the panel's axes."""
+    """Return the corners of `path`, shape (n, 2), in the units of the panel's axes; curves are replaced by chords."""
     path = (artist.get_transform() - axes.transData).transform_path(path)
     pieces = path.to_polygons(closed_only=False)
     return np.concatenate(pieces) if pieces else np.empty((0, 2))
 
 
 def _of_paths(axes, made) -> Iterator[dict]:
-    """Yield vertical and horizontal segments as intervals, and the corners of each other piece."""
+    """Yield an interval for each vertical or horizontal segment, and the corners of each other piece."""
     for number, path in enumerate(made.get_paths(), 1):
         corners = _vertices(axes, made, path)
         (x, y), (u, v) = (corners[0], corners[-1]) if len(corners) else (np.full(2, np.nan),) * 2
@@ -246,7 +251,8 @@ def _of_points(axes, made) -> Iterator[dict]:
 
 
 def _of_contours(axes, made) -> Iterator[dict]:
-    """Yield the outline of each level: `value` is the level, of a filled contour the lower one of two (see `text`)."""
+    """Yield the outline of each level. `value` is the level; for a filled contour, it is the lower of two levels, which
+    `text` gives."""
     for i, path in enumerate(made.get_paths()):
         told = {"value": made.levels[i]}
         if made.filled:
@@ -264,7 +270,8 @@ def _of_mesh(axes, made) -> Iterator[dict]:
 
 
 def _of_image(axes, made) -> Iterator[dict]:
-    """Yield a row for each cell, at its middle; the `value` that its colour stands for, or the colour itself as `text`."""
+    """Yield a row for each cell, at its middle, with the `value` that its colour represents or, if there is none, the
+    colour as `text`."""
     cells = made.get_array()
     left, right, bottom, top = made.get_extent()
     if made.origin == "upper":
@@ -300,7 +307,7 @@ def _of_patch(axes, made) -> list[dict]:
 
 
 def _of_text(axes, made) -> list[dict]:
-    """Return the written texts with their positions, unless a position is a proportion of the panel."""
+    """Return the text, if it is not empty, with its position, unless the position is a proportion of the panel."""
     if isinstance(made, Annotation):
         (x, y), placed = made.xy, made.xycoords == "data"
     else:
@@ -313,7 +320,7 @@ def _of_text(axes, made) -> list[dict]:
 
 
 def _names(axis: Axis) -> dict[float, str]:
-    """Return the words at positions of `axis`, if its ticks show more than their positions."""
+    """Return the names at positions of `axis`, or {} if its tick labels show nothing but the positions."""
     formatter = axis.get_major_formatter()
     if isinstance(formatter, StrCategoryFormatter):
         return {float(place): name for place, name in enumerate(takewhile(bool, map(formatter, count())))}
@@ -332,7 +339,8 @@ def _says(text: str, place: float) -> bool:
 
 
 def _named(names: dict[float, str], places: list) -> list[str | None]:
-    """Return the name at each place of a series; a place beside a name, as for grouped bars, gets that name."""
+    """Return the name at each place of a series. If all places have the same offset from names, as for grouped bars,
+    each gets the nearest name."""
     nearest = [
         min(names, key=lambda known: abs(known - place)) if names and _is_place(place) else None for place in places
     ]
@@ -352,14 +360,15 @@ def _is_place(number) -> bool:
 
 
 def attach() -> None:
-    """Make IPython show every figure with its downloads, and record the files that this process reads."""
+    """Make IPython add its downloads to every figure that it displays, and record the data files that this process
+    reads."""
     shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
     if not os.environ.get(WANTED) or shell is None or MIME in shell.display_formatter.formatters:
         return
     from IPython.core.formatters import BaseFormatter
 
     class Downloads(BaseFormatter):
-        """The last formatter, so that the picture is drawn before the SVG and independently of the SVG."""
+        """A formatter that runs last, so that the picture is drawn before the SVG and independently of it."""
 
         format_type = MIME
 
@@ -371,7 +380,7 @@ def attach() -> None:
 
 
 def record(figure: Figure) -> dict:
-    """Return what `attach` adds: "svg" and "csv" as text, "notes", and "read", the files read so far."""
+    """Return what `attach` adds to a figure: "svg" and "csv" as texts, "notes", and "read", the files read so far."""
     frame, notes = table(figure)
     return {
         "svg": svg(figure),
@@ -382,7 +391,7 @@ def record(figure: Figure) -> dict:
 
 
 def _note(event: str, arguments: tuple) -> None:
-    """Record every file that is opened (an audit hook, `sys.addaudithook`)."""
+    """Record every data file that is opened for reading (an audit hook, `sys.addaudithook`)."""
     if event == "open" and isinstance(arguments[0], (str, os.PathLike)) and arguments[1] in ("r", "rb", "rt"):
         name = os.fspath(arguments[0])
         if isinstance(name, str) and name.endswith((".csv", ".csv.gz", ".data", ".test", ".csv.xz", ".parquet")):

@@ -1,7 +1,7 @@
 """One style for every picture: call `use_house_style` once, then use plain matplotlib.
 
 The background is opaque white, so that a figure is equally readable on a light and on a dark page. A figure is 6 inches
-wide: sharp on a full page (160 dots an inch), and its text is still legible on a phone at 320 pixels.
+wide and has 160 dots per inch. It is sharp on a full page, and its text is legible on a phone 320 pixels wide.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import matplotlib as mpl
 from book.figures import plotted
 
 # Blue, vermilion and green after Okabe and Ito (2008), then violet, brown and black. Every
-# pair is distinguishable with each common colour-vision deficiency, and every colour differs
-# from the background at 3:1 or more; tests check this.
+# pair is distinguishable with each common colour-vision deficiency, and every colour has a
+# contrast of at least 3:1 with the background; tests check this.
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#8A3FD1", "#5B1A18", "#000000"]
 
 _BACKGROUND = "#FFFFFF"
