@@ -59,7 +59,7 @@ def recorded(notebook: dict) -> list:
 
 
 def shown(found, to_root: str, page: str, full: dict) -> str:
-    """Return the records in `found` (single records and lists of records) as HTML for the page of the chapter."""
+    """Return the records in `found` (single records and lists of records) as HTML for the chapter's page."""
     listed = findings(found, page, full)
     entries = [cards.entry(each, f"{to_root}scorecard.html#{claims.anchor(each.claim.id)}") for each in listed]
     return cards.folded(listed, entries)
@@ -151,7 +151,7 @@ def changes(before: dict[str, str], now: list) -> list[tuple]:
 
 
 def changed(found: list[tuple]) -> str:
-    """Return the changes as MyST: the number of each kind, above a folded table for each document."""
+    """Return the changes as MyST: how many there are of each kind, above one folded table per document."""
     kinds = Counter((was, record.verdict) for record, was in found)
     told = say(", ").join(
         say("{count} from *{was}* to *{now}*", count=count, was=say(was), now=say(now))

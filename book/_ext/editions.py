@@ -219,7 +219,7 @@ def leave_out(app, env, pages):
 
 
 def beside_english() -> bool:
-    """Return whether this is another edition than the English one and is built together with it."""
+    """Return whether this edition is not the English one, but is built together with it."""
     return edition.language != edition.SOURCE and edition.environment != Path()
 
 
@@ -249,7 +249,7 @@ def take_pages(app, env):
 
 
 def lead_up(app, error):
-    """Remove the files that the English edition also has, and let links lead to those."""
+    """Remove the files that the English edition also has, and change links so that they lead to those."""
     if error is not None or app.builder.format != "html" or edition.language == edition.SOURCE:
         return
     folder = Path(app.outdir)
@@ -343,7 +343,7 @@ SAID = (
 
 
 def words() -> dict[str, str]:
-    """Return the words to replace in the pages, and their replacements."""
+    """Return a mapping from the words to replace in the pages to their replacements."""
     return {word: say(word) for word in SAID} | {"練習": say("Exercise")}  # for which sphinx-exercise has its own word
 
 

@@ -257,7 +257,7 @@ def plain(text: str) -> str:
 
 
 def texts(svg: str) -> list[str]:
-    """Return the texts to translate in a drawing."""
+    """Return the texts in a drawing that need translation."""
     said = (found["text"].replace("&amp;", "&").replace("&lt;", "<") for found in WRITTEN.finditer(svg))
     return list(dict.fromkeys(text for text in map(plain, said) if edition.worded(text)))
 

@@ -1,8 +1,9 @@
 """The layout of pages: the opening of a chapter, scripts where they are used, and paragraphs, formulas, tables and ids.
 
 A chapter's opening ends with a folded block, which gives the notebook's path, the parameters of its run, and the
-opening's code cells without output. A chapter has a link to the calculator if its code uses a module behind one of the
-calculator's questions. Only pages that need the scripts of the explorers, the calculator or the scorecard load them.
+opening's code cells without output. A chapter has a link to the calculator if its code imports a module that one of the
+calculator's questions is about. Only pages that need the scripts of the explorers, the calculator or the scorecard load
+them.
 """
 
 import ast

@@ -509,8 +509,8 @@ def _within(top, line) -> str:
 
 
 def attributed(text: str, own: str, known):
-    """Yield (document, part of `text`) for each part about a document. The start of a sentence is about `own`, and what
-    follows a document's key is about that document. What follows another citation is about no document."""
+    """Yield (document, part of `text`) for each part about a document. The start of a sentence is about `own`, and the
+    text after a document's key is about that document. The text after another citation is not about any document."""
     marks = "|".join(known)
     for sentence in re.split(r"(?<=[a-z\d)\"])\.\s+(?=[A-Z`\"])|\n\s*\n", text):
         sentence = " ".join(sentence.split())

@@ -133,7 +133,8 @@ def lighten(app, error):
 def used(rules: list, names: set[str]) -> str:
     """Return the style sheet `rules` as text, without comments other than licences and without unused rules.
 
-    A rule is used if one of its selectors has only classes in `names`, the words of all pages and scripts."""
+    A rule is used if one of its selectors has only classes in `names`, the words of all pages and scripts.
+    """
     kept = []
     for rule in rules:
         if rule.type == "qualified-rule":

@@ -134,8 +134,8 @@ def kept(text: str) -> dict[str, Counter]:
 
 
 def excused(message: Message) -> tuple[Counter, Counter]:
-    """Return the numbers that a translation may lack and those that it may add, according to a comment such as `#
-    numbers: -50 +0 (why)` above the message."""
+    """Return the numbers that a translation may lack and those that it may add, according to a comment above the
+    message, such as `# numbers: -50 +0 (why)`."""
     found = [match[1].split() for match in map(EXCUSE.fullmatch, message.user_comments) if match]
     lacks, adds = ([each[1:] for line in found for each in line if each[0] == sign] for sign in "-+")
     return Counter(lacks), Counter(adds)

@@ -13,7 +13,7 @@ WRITTEN = r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*"
 DIGITS = "一二三四五六七八九"
 POWERS = {"十": 10, "百": 100, "千": 1000}
 SCALES = {"百": 100, "千": 1000, "万": 10**4, "億": 10**8, "thousand": 1000, "million": 10**6, "billion": 10**9}
-# Words that follow 漢数字 that are numbers; other 漢数字 are parts of words: 一般, 二項, 三角, 十分.
+# Counted things. 漢数字 before them are numbers; other 漢数字 may be parts of words: 一般, 二項, 三角, 十分.
 COUNTED = "つ|個|回|件|本|人|通り|点|行|節|章|段|倍|組|色|値|分の[一数0-9]"
 NUMBER = re.compile(
     rf"(?P<minus>(?<![A-Za-z0-9)\]])[-−]|(?<!plus or )minus |(?<!プラス)マイナス)?"  # 2-way and 3-5 have none
@@ -80,8 +80,8 @@ def of_kanji(number: str) -> int:
 
 
 def said(message: str) -> set[float]:
-    """Return the numbers in `message` that a translation may write in digits, such as `twenty-five`, `a tenth`, `3
-    million` or `one and a half`."""
+    """Return the numbers in `message` that a translation may write in digits, such as `twenty-five`, `a tenth`,
+    `3 million` or `one and a half`."""
     words = (word.lower() if word.lower() in VALUES else word for word in WORD.findall(message))
     stems = {word.removesuffix(end) for word in words for end in ENDS}
     named = {float(VALUES[stem]) for stem in stems if stem in VALUES}

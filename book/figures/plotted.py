@@ -70,7 +70,7 @@ def table(figure: Figure) -> tuple[pd.DataFrame, dict[str, str]]:
 
 
 def _panels(figure) -> list:
-    """Return the figure's axes and their insets, without colour bars and second scales."""
+    """Return the figure's axes and their insets, without colour bars and secondary axes."""
     found = [axes for axes in figure.axes if axes.get_label() != "<colorbar>"]
     return found + [
         inset for axes in found for inset in axes.child_axes if isinstance(inset, Axes) and inset not in found
@@ -331,7 +331,7 @@ def _names(axis: Axis) -> dict[float, str]:
 
 
 def _says(text: str, place: float) -> bool:
-    """Return whether `text` is empty or the number `place`, and so not a name."""
+    """Return whether `text` is not a name because it is empty or equals the number `place`."""
     try:
         return not text or float(text.replace("\N{MINUS SIGN}", "-").replace(",", "")) == place
     except ValueError:

@@ -1,21 +1,22 @@
-"""Content keys: a hash of a piece of code, of every definition in this repository that it uses, and of the files that
-it names.
+"""Content keys: hashes of a piece of code, together with every definition in this repository that the code uses and the
+files that it names.
 
 A computed result is up to date as long as the key of the code that computed it is unchanged. Nothing is listed by hand.
-A start (a notebook or a module) counts as a whole. Each name in the start is followed to the statement that defines it,
-in its module or through imports, `__init__` files of subpackages and `module.name`. The names in that statement are
-followed in the same way. A module that is
-used in another way (as an argument, with `import *`, for a name that it does not define) counts as a whole. The code
-that an imported module runs at import also counts: statements that are not definitions, definitions that call code of
-the repository or are decorated with it, and `__getattr__`. A string literal counts as a dependency if it matches an
-existing module, the end of a path of data, a folder of data beside the code or the path of a file of code. That file
-of code then counts as a whole.
+The notebook or module at which the search starts counts in full. Each name in it is followed to the statement that
+defines the name, in the same module or through imports, `__init__` files of subpackages and `module.name`. The names in
+that statement are followed in the same way. A module that is used in another way (as an argument, with `import *`, for
+a name that it does not define) counts in full. The code that an imported module runs at import also counts: statements
+that are not definitions, definitions that call code of the repository or are decorated with it, and `__getattr__`. A
+string literal counts as a dependency if it matches an existing module, the end of a data path, a data folder beside the
+code, or the path of a code file. The code file then counts in full.
 
-Comments, docstrings and blank lines do not count, nor do the modules that names come from, nor outputs in notebooks. So
-no key changes if a definition moves, if a subpackage exports another name, or between Python 3.11, 3.12 and 3.13.
+Comments, docstrings, blank lines and the outputs of notebooks do not count. Nor do the modules from which names come.
+So a key does not change if a definition moves to another module or if a subpackage exports another name, and it is the
+same for Python 3.11, 3.12 and 3.13.
 
-Names that are put together at run time are not found. Tests compare the files that executed notebooks opened, and the
-functions that ran, with what counts. A process reads each file only once, just as it imports each module only once.
+Names that are composed at run time are not found. Tests compare the files that executed notebooks opened, and the
+functions that ran, with the files and definitions that count. A process reads each file only once, just as it imports
+each module only once.
 """
 
 from __future__ import annotations
@@ -44,38 +45,38 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _IMPORTS = (ast.Import, ast.ImportFrom)
 
-_Node = tuple[str, int]  # a file, and the number of a statement in it, or one of these three; 0 for a file of data
+_Node = tuple[str, int]  # a file, and the number of a statement in it or one of the three below; 0 for a data file
 _IMPORTED, _ALL, _WHOLE = (
     -1,
     -2,
     -3,
-)  # code that runs at the import of a module; all its statements; and also all its imports
+)  # the code that runs when a module is imported; all its statements; all its statements and imports
 
 
 class _Statement(NamedTuple):
-    """One statement of a module, or a notebook: a hash of its meaning, and what it names."""
+    """One statement of a module, or the code of a notebook: a hash of its meaning, and the names in it."""
 
     name: str
     meaning: str
     runs: bool  # at an import, whether what it defines is used or not
     uses: tuple[str, ...]  # with dots
-    calls: tuple[str, ...]  # of these, what is called where the statement runs, or decorates
+    calls: tuple[str, ...]  # those of `uses` that the statement calls when it runs, or is decorated with
     imports: tuple[tuple[str, str], ...]  # in the form of `_imported`
     texts: tuple[str, ...]
-    silent: str  # the hash of its meaning without what errors say
+    silent: str  # the hash of its meaning without the texts of errors
 
 
 class _Module(NamedTuple):
     statements: tuple[_Statement, ...]
     binds: dict[str, list[int]]  # by name, the statements that define it
     imports: dict[str, list[str]]  # by name, what imports bind it to
-    imported: tuple[str, ...] = ()  # what is imported with it: all but what only a type checker sees
+    imported: tuple[str, ...] = ()  # what is imported with the module, except imports for type checkers only
     command: tuple[int, ...] = ()  # statements that run only if it is the command
 
 
 def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> str:
-    """Return the SHA-256, in hexadecimal, of everything that `starts` depend on (see `closure`), whatever folder that
-    is in.
+    """Return the SHA-256, in hexadecimal, of everything on which `starts` depend (see `closure`). The key does not
+    depend on the folder in which the repository is.
 
     >>> from book.kept import content_key
     >>> print(len(content_key.key("lib/numerics/in_order.py")))
@@ -88,32 +89,32 @@ def key(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = 
 def definitions(
     *starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = (), as_commands: bool = False
 ) -> dict[str, str]:
-    """Return the names of the definitions, files and notebooks' code that `key` covers, each with a short hash of its
-    content.
+    """Return a mapping from short hashes to names, for the definitions, files and notebooks' code that `key` covers.
 
-    The texts of errors and the statements and rules of the ledger do not count here, because no result depends on them.
+    These hashes ignore the texts of errors and the statements and rules of the ledger, because no result depends on
+    them.
 
-    as_commands : whether a module with ``if __name__ == "__main__"`` counts only with what it uses as a command
+    as_commands : whether only the code that runs as a command counts for a module with ``if __name__ == "__main__"``
 
     >>> from book.kept import content_key
-    >>> print(*content_key.definitions("lib/numerics/in_order.py").values())
-    dot total
+    >>> print(*sorted(content_key.definitions("lib/numerics/in_order.py").values()))
+    lib total
     """
     said = [_named(node, str(root), silent=True) for node in _found(starts, root, without, as_commands) if node[1] >= 0]
     return {meaning[:8]: name for name, meaning in sorted(said) if name}
 
 
 def closure(*starts: str | Path, root: Path = ROOT, without: Iterable[str | Path] = ()) -> set[Path]:
-    """Return the files that `starts`, paths of modules (.py), notebooks (.ipynb) or data, need below `root`, including
-    themselves.
+    """Return the files below `root` that `starts` need, including themselves; `starts` are paths of modules (.py),
+    notebooks (.ipynb) or data.
 
-    without : paths of files, or of folders, that are left out, with everything that only they lead to
+    without : paths of files or folders that are left out, together with everything that only they need
 
     Raises ``FileNotFoundError`` for a missing start, ``SyntaxError`` for invalid code.
 
     >>> from book.kept import content_key
-    >>> print([path.name for path in content_key.closure("setup.py")])
-    ['setup.py']
+    >>> print(sorted(path.name for path in content_key.closure("lib/numerics/in_order.py")))
+    ['__init__.py', '__init__.py', 'in_order.py']
     """
     return {Path(path) for path, _ in _found(starts, root, without)}
 
@@ -152,8 +153,8 @@ def _hash(*parts: str) -> str:
 
 
 def _named(node: _Node, root: str, silent: bool = False) -> tuple[str, str]:
-    """Return the name of a definition or of a file of data, and the hash of its content, without errors' texts if
-    `silent`."""
+    """Return the name of a definition or data file, and the hash of its content. If `silent`, the hash ignores the
+    texts of errors."""
     path, number = node
     if not _is_code(path):
         return os.path.basename(path), _unsaid(path) if silent else content(path)
@@ -169,15 +170,16 @@ def content(path: str) -> str:
 
 @cache
 def _unsaid(path: str) -> str:
-    """Return the hash of the file at `path`; of the ledger, without comments, statements and rules in words."""
+    """Return the hash of the file at `path`; for the ledger, the hash ignores comments, statements and rules in
+    words."""
     if not path.endswith("book/claims.yml"):
         return content(path)
     return _hash(IN_WORDS.sub("", Path(path).read_text(encoding="utf-8")))
 
 
 def _linked(node: _Node, found: set[_Node], root: str) -> str:
-    """Return the content of a definition, and the content of those of `found` for which names in the definition
-    stand."""
+    """Return a hash of a definition's content and of the definitions in `found` to which its names refer. For a data
+    file, return its name and hash."""
     if not _is_code(node[0]):
         return " ".join(_named(node, root))
     said = [_named(node, root)[1]]
@@ -189,12 +191,12 @@ def _linked(node: _Node, found: set[_Node], root: str) -> str:
     return _hash(*said)
 
 
-# ---- what follows from what
+# ---- what depends on what
 
 
 @cache
 def _next(node: _Node, root: str) -> tuple[_Node, ...]:
-    """Return the nodes that count if `node` does."""
+    """Return the nodes on which `node` depends directly."""
     path, number = node
     module = _module(path, root)
     if number == _IMPORTED:
@@ -221,7 +223,8 @@ def _next(node: _Node, root: str) -> tuple[_Node, ...]:
 
 
 def _runs(node: _Node, root: str) -> bool:
-    """Return whether a statement counts at an import: it is not a definition, or it calls code of the repository."""
+    """Return whether a statement counts when its module is imported: if it is not a definition, or calls code of the
+    repository."""
     statement = _module(node[0], root).statements[node[1]]
     called = (to for name in statement.calls for to in _meant(name, node, root))
     return statement.runs or not all(isinstance(to, str) for to in called)
@@ -229,8 +232,8 @@ def _runs(node: _Node, root: str) -> bool:
 
 @cache
 def _links(node: _Node, root: str) -> tuple[tuple[str, _Node | str], ...]:
-    """Return the names in a statement, each with the definitions or modules, or the outside name, that it stands
-    for."""
+    """Return pairs of a name in a statement and what it refers to: a definition, a module, or a name outside the
+    repository."""
     statement = _module(node[0], root).statements[node[1]]
     return tuple((name, to) for name in statement.uses for to in _meant(name, node, root) if to != node)
 
@@ -252,7 +255,8 @@ def _further(said: str, names: str) -> str:
 
 @cache
 def _behind(said: str, root: str) -> tuple[_Node, ...]:
-    """Return the nodes of "module:name.in.it", or of a module's name; none for another package."""
+    """Return the nodes to which "module:name.in.it" or the name of a module refers; none for a package outside the
+    repository."""
     module, _, inside = said.partition(":")
     parts, names = module.split("."), inside.split(".") if inside else []
     for count in range(len(parts), 0, -1):
@@ -262,7 +266,8 @@ def _behind(said: str, root: str) -> tuple[_Node, ...]:
 
 
 def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
-    """Return the nodes of the dotted `names`, looked up from the module in `file`; the first is defined there or is a module of its package."""
+    """Return the nodes to which `names`, the parts of a dotted name, refer in the module at `file`. The first part is
+    defined there or, if the file is an `__init__`, is a module of the package."""
     if not names:
         return ((file, _WHOLE),)
     module, (name, *rest) = _module(file, root), names
@@ -277,7 +282,7 @@ def _in(file: str, names: list[str], root: str) -> tuple[_Node, ...]:
 
 @cache
 def _modules(said: str, root: str) -> tuple[_Node, ...]:
-    """Return the modules that run when `said` is imported: its own, and the packages around it."""
+    """Return the modules that run when `said` is imported: its own module and the packages that contain it."""
     parts = said.replace(":", ".").split(".")
     files = [_file(os.path.join(root, *parts[:count])) for count in range(1, len(parts) + 1)]
     return tuple((file, _IMPORTED) for file in files if file)
@@ -295,7 +300,7 @@ def _is_file(path: str) -> bool:
 
 
 def _dotted_path(path: str, root: str) -> str:
-    """Return the name of the module at `path`; for a package this is the name of its folder."""
+    """Return the dotted name of the module at `path`; for a package, this is the name of its folder."""
     return os.path.relpath(path, root).removesuffix(".py").removesuffix(f"{os.sep}__init__").replace(os.sep, ".")
 
 
@@ -304,7 +309,8 @@ def _dotted_path(path: str, root: str) -> str:
 
 @cache
 def _data(node: _Node, root: str) -> tuple[str, ...]:
-    """Return the data files whose path ends with a text in a statement, and those in a folder beside it that a text names."""
+    """Return the data files whose paths end with a string in a statement, and those in a folder beside the code that a
+    string names."""
     path, number = node
     folders, named = _data_below(root), _data_by_name(root)
     found = []
@@ -423,7 +429,8 @@ def _may_be_a_name(text: str) -> bool:
 
 
 def _walk(node: Any, closed: tuple[type, ...] = ()) -> list[Any]:
-    """Return `node` and all nodes in it, outer ones first, except annotations and the bodies of `closed` types."""
+    """Return `node` and all nodes in it, outer ones first, except annotations and the bodies of nodes of the types
+    `closed`."""
     found = [node]
     for each in found:  # which grows during the loop
         for field in each._fields:
@@ -437,7 +444,7 @@ def _walk(node: Any, closed: tuple[type, ...] = ()) -> list[Any]:
 
 
 def _dotted(nodes: Iterable[Any]) -> set[str]:
-    """Return the names that `nodes` read, each with the names of attributes that follow on it."""
+    """Return the names that `nodes` read, each joined with the attributes that follow it, as in `module.name`."""
     nodes = list(nodes)
     found, inside = set(), set()
     stored = {node for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
@@ -455,19 +462,20 @@ def _dotted(nodes: Iterable[Any]) -> set[str]:
 
 
 def _called(node: Any) -> list[Any]:
-    """Return what `node` calls, or is decorated with."""
+    """Return what `node` calls, or its decorators."""
     return [node.func] if isinstance(node, ast.Call) else getattr(node, "decorator_list", [])
 
 
 def _defined(node: Any) -> list[str]:
-    """Return the name that `node` binds."""
+    """Return a list with the name that `node` binds, or [] if it binds none."""
     if isinstance(node, _DEFINITIONS):
         return [node.name]
     return [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
 
 
 def _imported(node: Any, package: str) -> list[tuple[str, str]]:
-    """Return the names that an import in `package` binds ("" for none, "*"), and to what: "module" or "module:name"."""
+    """Return pairs for an import in `package`: a name that it binds ("" for none, "*" for all), and its target,
+    "module" or "module:name"."""
     if isinstance(node, ast.Import):
         plain = [alias.name for alias in node.names if not alias.asname]
         firsts = [(name.split(".")[0], name.split(".")[0]) for name in plain]
@@ -500,16 +508,17 @@ def _is_text(node: Any) -> bool:
 
 
 def _places(source: str) -> Callable[[int, int], int]:
-    """Return a function from (line, column), both as in the tree, to the position in `source`."""
+    """Return a function that converts a line and a column of the syntax tree to the position in `source`."""
     lines = source.split("\n")
     starts = list(accumulate((len(line) + 1 for line in lines), initial=0))
     return lambda line, column: starts[line - 1] + len(lines[line - 1].encode()[:column].decode())
 
 
 def _meaning(source: str, place: Callable[[int, int], int], everything: list[Any]) -> tuple[str, str]:
-    """Return two hashes of the first of `everything`, without docstrings, imports, comments, blank lines and trailing white space.
+    """Return two hashes of the first node in `everything`, which ignore docstrings, imports, comments, blank lines and
+    trailing white space.
 
-    The second hash also leaves out the arguments of the errors that are raised.
+    The second hash also ignores the arguments of the errors that are raised.
     """
     node = everything[0]
     cut = [part for part in everything if isinstance(part, _IMPORTS)]

@@ -11,10 +11,10 @@
     method,epsilon,trial,error
     ...
 
-A study fills in its provenance with `collect`, adds its own measurements (`| {"CPU time": "868 s"}`),
-and writes with `save`. `load` reads the frame back, and `provenance` reads the lines above it. Beside some.csv, some.key
-contains short hashes of the definitions, files and notebooks' code that made it (`content_key`). `changed` compares these
-hashes with those of today's code.
+A study gets its provenance from `collect`, adds its own measurements (`| {"CPU time": "868 s"}`), and writes the result
+with `save`. `load` reads the frame back, and `provenance` reads the lines above it. Beside some.csv, the file some.key
+contains short hashes of the definitions, files and notebooks' code that made the result (`content_key`). `changed`
+compares these hashes with those of today's code.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parents[1] / "results"
 LIBRARIES = ("numpy", "scipy", "pandas")
 ALIKE = "alike on all machines"
-# What makes it so on every x86-64 processor with FMA (since 2013), which the C library uses for exp and log, as `ALIKE` in the
-# Makefile does: instructions that all have, sums by one thread.
+# Settings that make rounding alike on every x86-64 processor with FMA (since 2013), which the C library uses for exp and log:
+# only instructions that all of these processors have, and sums by one thread. `ALIKE` in the Makefile has the same settings.
 PINNED = {
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",
@@ -61,19 +61,19 @@ FIGURES = (
     "book/kept",
     "book/ledger",
     "book/results",
-)  # made of these
-SHOWN = 5  # names of changed definitions
+)  # the sources of the figures
+SHOWN = 5  # names of changed definitions at most
 
 
 def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIES, code="") -> dict[str, str]:
-    """Return how a result is being made, today: the provenance that `save` writes.
+    """Return the provenance of a result that is being made now, which `save` writes.
 
     module, arguments : the command line is `python -m module arguments`; for a study that make started, it is `make
         study`
     data : the data from which the result is made, "real" or "stand-in"
     settings : mapping from names to values, including the seed, with everything needed to make the result again
     files : mapping from the names of the files from which the result is made to their SHA-256, in hexadecimal
-    libraries : importable names of the libraries whose versions count
+    libraries : importable names of the libraries whose versions are recorded
     code : the code that makes the result, as for `_used`. The default is the module alone.
     """
     code = code or f"{module.replace('.', '/')}.py"
@@ -95,20 +95,22 @@ def collect(module, arguments, *, data, settings, files=None, libraries=LIBRARIE
 
 
 def arithmetic() -> str:
-    """Return `ALIKE` if rounding is the same on every machine, as in runs by make; a fit of many steps depends on
-    rounding."""
+    """Return `ALIKE` if rounding is the same on every machine, as in runs by make, and otherwise a text that says whose
+    rounding it is. The result of a fit with many steps depends on rounding."""
     if "COMPENDIUM_SCHEDULER" in os.environ:  # the workers' settings are their own
         return "of the workers"
     return ALIKE if all(os.environ.get(name) == value for name, value in PINNED.items()) else "of one machine"
 
 
 def commit() -> str:
-    """Return the commit that is checked out, with "-dirty" if files have been changed since; "" if it is not known."""
+    """Return the commit that is checked out, with "-dirty" if files have been changed since; "" if the commit is
+    unknown."""
     return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*")
 
 
 def figures_commit(root: Path = FOLDER.parents[1]) -> tuple[str, bool]:
-    """Return the last commit of the figures' sources, and whether the working tree has changed since; ("", False) if unknown."""
+    """Return the last commit of the figures' sources, and whether the working tree has changed since; ("", False) if
+    the commit is unknown."""
     last = git("log", "-1", "--format=%H", "--", *FIGURES, folder=root)
     return last, bool(last and git("status", "--porcelain", "--", *FIGURES, folder=root))
 
@@ -120,14 +122,14 @@ def key(code: str) -> str:
 
 @cache
 def _used(code: str) -> dict[str, str]:
-    """Return what `code` uses, as `content_key.definitions` gives it.
+    """Return what `code` uses, in the form of `content_key.definitions`.
 
-    code : paths below the repository, or patterns of such, with spaces between
+    code : paths of files below the repository, or patterns for such paths, separated by spaces
 
-    For chapters, the kept results that they read count, except results of all chapters together, which are directly in
-    `FOLDER`. For studies, kept results do not count, because they are output. If a study is a command, only the code
-    that the command runs counts, and not the code that reads its results. The code that writes kept results is left
-    out, because it does not change them. Raises ``FileNotFoundError`` if a pattern matches no file.
+    For chapters, the kept results that they read count, except those directly in `FOLDER`, which are results of all
+    chapters together. For studies, kept results do not count, because they are output. If a study is a command, only
+    the code that the command runs counts, and not the code that reads its results. The code that writes kept results is
+    left out, because it does not affect their values. Raises ``FileNotFoundError`` if a pattern matches no file.
     """
     starts = []
     for pattern in code.split():
@@ -142,9 +144,12 @@ def _used(code: str) -> dict[str, str]:
 
 
 def changed(path) -> list[str]:
-    """Return the names of what the code of the file at `path` uses today but did not use when it made the file.
+    """Return the names of definitions and files that the code of the file at `path` uses today, but did not use in this
+    form when it made the file.
 
-    Raises ``FileNotFoundError`` if no hashes of that code are kept, or if nothing of that code exists any more.
+    If the code only uses less than it did then, the list says so in words.
+
+    Raises ``FileNotFoundError`` if no hashes of that code are kept, or if a file of that code no longer exists.
     """
     code, hashes = Path(path).with_suffix(".key").read_text(encoding="utf-8").split("\n", 1)
     then, today = set(hashes.split()), _used(code)
@@ -153,7 +158,8 @@ def changed(path) -> list[str]:
 
 
 def stale(row: Mapping[str, str]) -> bool:
-    """Return whether what the row's "code" uses is gone, or has changed since the row was made with its "key"."""
+    """Return whether the row's "code", or something that it uses, has been removed or changed since the row got its
+    "key"."""
     try:
         return key(row["code"])[: len(row["key"])] != row["key"] or not row["key"]
     except FileNotFoundError:
@@ -161,10 +167,9 @@ def stale(row: Mapping[str, str]) -> bool:
 
 
 def made_by(path) -> str:
-    """Return in words whether the code that made the file at `path` is today's code, or which version released the
-    file.
+    """Return in words whether today's code made the file at `path`, or which version released the file.
 
-    If each row has its own code (`stale`), the rows whose code has changed are counted.
+    If each row has its own code (`stale`), the text says for how many rows the code has changed.
     """
     if version := provenance(path).get("version"):
         return f"the code of version {version}"
@@ -185,18 +190,19 @@ def versions(libraries: Iterable[str] = LIBRARIES) -> dict[str, str]:
 
 
 def _listed(values: Mapping) -> str:
-    """Return name value, name value: floating-point numbers in their short form."""
+    """Return ``name value, name value``, with floating-point numbers in their short form."""
     short = {name: f"{value:g}" if isinstance(value, float) else value for name, value in values.items()}
     return ", ".join(f"{name} {value}" for name, value in short.items())
 
 
 def save(path, frame, provenance, *, float_format="%.6g", part=False) -> None:
-    """Write `frame` as CSV under `provenance`, a mapping of one-line texts; whole or not at all.
+    """Write `provenance`, a mapping of one-line texts, and below it `frame` as CSV. The file is written completely or
+    not at all.
 
     If `provenance` has "code", the hashes of what that code uses are written to a second file. An index with names is
-    written as columns, for `set_index` after loading; an index without names is dropped. Give `part` if only some rows
-    were made again: the hashes for the other rows are then kept.
-    Raises ValueError if an item of `provenance` could not be read back.
+    written as columns, for `set_index` after loading; an index without names is dropped. Set `part` if only some rows
+    were made again; the second file then stays as it is. Raises ValueError if an item of `provenance` could not be read
+    back.
     """
     head = [f"# {name}: {value}" for name, value in provenance.items()]
     for name, line in zip(provenance, head):
@@ -210,7 +216,7 @@ def save(path, frame, provenance, *, float_format="%.6g", part=False) -> None:
 
 
 def load(path) -> pd.DataFrame:
-    """Return the frame that `save` wrote, its index among the columns; numbers have the digits that were kept."""
+    """Return the frame that `save` wrote, with its index among the columns; numbers have the digits in the file."""
     lines = Path(path).read_text(encoding="utf-8").splitlines(keepends=True)
     import pandas as pd  # slow to import, and not every user of this module loads
 
@@ -218,12 +224,12 @@ def load(path) -> pd.DataFrame:
 
 
 def rows(path) -> list[dict[str, str]]:
-    """Return the content that `load` reads, as texts by the names of the columns; an empty cell is ""."""
+    """Return the rows that `load` reads, each as a mapping from column names to texts; an empty cell is ""."""
     return load(path).astype(object).fillna("").astype(str).to_dict("records")
 
 
 def provenance(path) -> dict[str, str]:
-    """Return when, from what and with what the file at `path` was made: the argument of `save`, as text."""
+    """Return the provenance of the file at `path`, which `save` wrote, as texts."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     return dict(line[2:].split(": ", 1) for line in _head(lines))
 
@@ -233,13 +239,13 @@ def _head(lines) -> list[str]:
 
 
 def write(path, text) -> None:
-    """Write `text` to `path`, whole or not at all (`lib.release.files`)."""
+    """Write `text` to `path`, completely or not at all (`lib.release.files`)."""
     with whole(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
 
 
 def git(*arguments, folder=FOLDER) -> str:
-    """Return the output of git in `folder`; "" if it is not installed, or refuses (for example, outside a repository)."""
+    """Return the output of git in `folder`; "" if git is not installed or fails (for example, outside a repository)."""
     try:
         answer = subprocess.run(["git", *arguments], cwd=folder, capture_output=True, text=True)
     except FileNotFoundError:

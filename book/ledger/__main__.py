@@ -5,14 +5,14 @@
     python -m book.ledger page      build/claims.json, book/results/claims.csv  ->  book/scorecard.md
     python -m book.ledger downloads the same                     ->  claims.json and claims.csv beside the HTML
     python -m book.ledger package   book/results/claims.csv      ->  lib/command/ledger.csv, for `dp-compendium ledger`
-    python -m book.ledger chapters ID    prints where `make` runs the chapters that judge a claim
-    python -m book.ledger claim ID FILE  judges that claim by those files, and writes its rows in both CSV files
+    python -m book.ledger chapters ID    prints the files in which `make` executes the chapters that judge a claim
+    python -m book.ledger claim ID FILE  judges that claim by those files, and writes its row into both CSV files
 
-`gather` and `full` fail, naming every id, if a claim is judged nowhere, an id is unknown,
-notebooks disagree about a claim, or a value differs without a reason.
-`full` is for the documents' own settings on the real data (`make papers`). Its file is committed. It gives the verdict
-where a build on synthetic data has none. `full --only miura2025/05_details` updates the rows of the named notebooks and
-keeps the others. `make claim` runs `chapters`, then the printed commands, then `claim`.
+`gather` and `full` fail if a claim is judged nowhere, an id is unknown, notebooks disagree about a claim, or a value
+differs without a reason. The error message names every id concerned.
+`full` is for the documents' own settings on the real data (`make papers`). Its file is committed, and gives the verdicts
+that a build on synthetic data cannot give. `full --only miura2025/05_details` updates the rows of the named notebooks
+and keeps the others. `make claim` runs `chapters`, then makes the printed files, then runs `claim`.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def main(arguments=None) -> int:
 
 
 def claim(options) -> int:
-    """Judge the claim `options.id` by executed chapters, keep its verdict, and print what remains to be done."""
+    """Judge the claim `options.id` by the executed chapters, keep its verdict, and print what remains to be done."""
     folder = options.files[0].parents[1]
     judging = [path.relative_to(folder).with_suffix("").as_posix() for path in options.files]
     found = [

@@ -1,9 +1,9 @@
 """A claim as readers see it, in HTML: the same entry in the chapter that judges it and on the scorecard.
 
 The verdict comes first, then the claim's place and text, the printed value and the value found, the reason, the
-theorems that Coq has checked, and the replies. The entry is not a table, so it fits a phone, a sheet of paper and a
-screen. A folded claim becomes part of the page when it is shown (book/_static/scrolling.js), because thousands of
-formulas take long to lay out.
+theorems that Coq has checked, and the replies. The entry is not a table, so it fits a phone, a printed page and a
+screen. A folded claim is added to the page only when it is shown (book/_static/scrolling.js), because the layout of
+thousands of formulas takes long.
 """
 
 from __future__ import annotations
@@ -68,8 +68,7 @@ def replies(path: Path = REPLIES) -> dict[str, list[Reply]]:
 
 @dataclass(frozen=True)
 class Finding:
-    """All that is known of one claim: what this build found and, if there is a full run on the real data, what it
-    found."""
+    """One claim, with the record of this build and, if there is a full run on the real data, the record of that run."""
 
     claim: Claim
     here: Record
@@ -81,7 +80,7 @@ class Finding:
 
     @property
     def section(self) -> str:
-        """Return the table, theorem or section of the document that the claim is from."""
+        """Return the table, theorem or section of the document from which the claim comes."""
         return re.split("[,、]", self.claim.item)[0]
 
 
@@ -96,12 +95,13 @@ def findings(ledger: Ledger, records, full: dict[str, Record]) -> list[Finding]:
 
 
 def tally(found: list[Finding]) -> str:
-    """Return ``22 claims: 20 reproduced, 2 differ``, by the verdicts that count."""
+    """Return a count of the verdicts in the book, such as ``22 claims: 20 reproduced, 2 differ``."""
     return retold.tally(each.standing.verdict for each in found)
 
 
 def entry(finding: Finding, place: str, foot: str = "") -> str:
-    """Return one claim; `place` is the address that its place links to, `foot` the text at its end."""
+    """Return one claim as HTML. Its place in the document links to the address `place`, and the text `foot` is at its
+    end."""
     claim, record = finding.claim, finding.standing
     read = f" {retold.read_mark()}" if claim.judge == claims.READ else ""
     parts = [
@@ -118,7 +118,8 @@ def entry(finding: Finding, place: str, foot: str = "") -> str:
 
 
 def _checked(claim: Claim, place: str) -> str:
-    """Return links to the theorems about the claim that Coq has checked; `place` leads to the book's root."""
+    """Return links to the theorems about the claim that Coq has checked; `place` is the address of the claim on the
+    scorecard."""
     root = place.partition("#")[0].removesuffix("scorecard.html")
     links = [
         f'<a href="{root}{machine_checked.address(each.statement)}"><code>{each.statement.name}</code></a>'
@@ -129,7 +130,8 @@ def _checked(claim: Claim, place: str) -> str:
 
 
 def folded(found: list[Finding], entries: list[str], line: str = "") -> str:
-    """Return the `entries` of `found` behind one `line`: by default, their number, their verdicts and, if all have one, their place."""
+    """Return the `entries` of `found`, folded behind one `line`. By default, the line gives their number, their
+    verdicts and, if all are from one place, that place."""
     places = {each.section for each in found}
     if not line:
         line = say("{name}, {tally}", name=places.pop(), tally=tally(found)) if len(places) == 1 else tally(found)
@@ -137,12 +139,14 @@ def folded(found: list[Finding], entries: list[str], line: str = "") -> str:
 
 
 def _later(entry: str) -> str:
-    """Return `entry` with its content in a `noscript`: browsers with scripts keep it as one text, others show it."""
+    """Return `entry` with its content in a `noscript`: browsers that run scripts keep the content as one text, and
+    others show it."""
     return re.sub(r"(?s)^(<div[^>]*>)(.*)(</div>)$", r"\1<noscript>\2</noscript>\3", entry)
 
 
 def _values(finding: Finding) -> str:
-    """Return the printed value and, if the claim is a number, the value found; equal values are shown once."""
+    """Return the printed value and, if the claim is a number, the values found; if the full run and this build found
+    the same value, it is shown once."""
     claim, here, full = finding.claim, finding.here, finding.full
     if claim.judge not in claims.NUMERIC_JUDGES:
         return f'<p class="claim-values"><span>{say("Printed:")} {markup(claim.printed)}</span></p>'
@@ -156,10 +160,10 @@ def _values(finding: Finding) -> str:
 
 
 def _readings(finding: Finding) -> str:
-    """Return the interpretations of the document's words, with the finding for each; interpretations that agree are
-    folded.
+    """Return the interpretations of the document's words, with the finding for each; those with the same finding are
+    folded together.
 
-    If each interpretation combines several, the names of these are explained once, in a folded list at the end.
+    If each interpretation is a combination, the names of its parts are explained once, in a folded list at the end.
     """
     claim = finding.claim
     found = by_reading(claim, finding.standing.reproduced)
@@ -199,7 +203,8 @@ def _agreeing(claim: Claim, names: list[str], value: str) -> str:
 
 
 def by_reading(claim: Claim, reproduced: str) -> dict[str, str]:
-    """Return the value for each of the claim's interpretations, from a record's text, ``first: holds; second: does not hold``."""
+    """Return the finding for each of the claim's interpretations, from the text of a record, such as ``first: holds;
+    second: does not hold``."""
     names = "|".join(sorted(map(re.escape, claim.readings), key=len, reverse=True))
     parts = re.split(rf"(?:^|; )({names}): ", reproduced) if names else []
     return dict(zip(parts[1::2], parts[2::2]))

@@ -1,11 +1,11 @@
-"""The ledger: every claim of the documents, and how a computed value compares with it.
+"""The ledger: every claim of the documents, and how a computed value is compared with the claim.
 
-A notebook calls ``claims.check(id, value)``. The call looks the claim up, judges the
-value, displays one line and leaves the verdict as a JSON record in the cell's output,
-so that the executed notebook is the record.
+A notebook calls ``claims.check(id, value)``. The call looks up the claim, judges the
+value, displays one line, and stores the verdict as a JSON record in the cell's output.
+So the executed notebook contains the verdicts.
 
-The ledger is one YAML file with ``documents`` and ``claims``. It is the file that the
-environment variable ``COMPENDIUM_CLAIMS`` names. Without that variable, it is the first
+The ledger is one YAML file with ``documents`` and ``claims``. The environment variable
+``COMPENDIUM_CLAIMS`` gives its path. If the variable is not set, the ledger is the first
 ``book/claims.yml`` found by walking up from the working directory or, failing that, from this file.
 
 How a claim is judged:
@@ -16,35 +16,35 @@ judge       value      ``reproduced`` where
 digits      number     it rounds to the printed digits: |value - printed| <= half a unit of
                        the last printed place (``"11.3620"`` has four decimals; a trailing
                        ``%`` is a unit, the value is given in per cent)
-within      number,    |value - printed| <= the spread that the document prints; ``differs`` where the distance exceeds
-both
-            mean       this spread and two standard errors of the difference; otherwise not determinable
+within      number,    |value - printed| <= the spread that the document prints; ``differs``
+            mean       where the distance exceeds both this spread and two standard errors of
+                       the difference; otherwise not determinable
 ordering    bool       the order or trend that the document asserts was found to hold
 proof       bool       the mathematical claim was found to hold as printed
 statement   bool       the sentence was found to be true
-read        a verdict  a person read it in the document: a title, an index, a matter of record,
-                       which cannot be computed; ``claims.read`` gives the source in a note
+read        a verdict  a person checked it in the document, because it cannot be computed: a
+                       title, an index, a matter of record; ``claims.read`` notes the source
 =========== ========== ==================================================================
 
 For an ordering or a statement about noisy means, the value is an ``evidence.Difference`` (`book.ledger.evidence`), or a
 list or mapping of several. The claim is ``reproduced`` if each difference exceeds its limit by more than two standard
-errors. It ``differs`` if one difference lies below its limit by more than two standard errors. Otherwise the noise
-makes the claim not determinable.
+errors. It ``differs`` if any difference lies below its limit by more than two standard errors. Otherwise the claim is
+not determinable because of the noise.
 
 The standard error of a difference combines two standard errors: ours, if the value is an `evidence.Mean`, and that of
 the document, if the claim gives its number of ``runs``. The document's standard error is the spread divided by the
-square root of ``runs``. A plain number for a claim without ``runs`` has no standard error.
+square root of ``runs``. For a plain number and a claim without ``runs``, the standard error is 0.
 
-If a document leaves a setting open, its claim lists the sensible interpretations as ``readings``, and names the document's
-``own`` if the text selects one. The value is then an `evidence.Readings` with a value for each interpretation. The
-document's own interpretation decides. If there is none, the claim is ``reproduced`` if it holds in all interpretations,
-``differs`` if it fails in all, and is not determinable otherwise.
+If a document leaves a setting open, the claim lists the sensible interpretations as ``readings`` and, if the document's
+text selects one, names it as ``own``. The value is then an `evidence.Readings` with a value for each interpretation.
+The interpretation selected by the text decides. If none is selected, the claim is ``reproduced`` if it holds in all
+interpretations, ``differs`` if it fails in all, and is not determinable otherwise.
 
-The interpretations of each open setting of a table, figure or formula are declared once, as a set below
+The interpretations of each open setting of a table, figure or formula are declared once, as a set in
 ``interpretations``, and the claims of the table, figure or formula name this set. A claim that names several sets,
-``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each combination. A claim of a table or figure that
-has some of the readings of another claim of this table or figure, but not all, gives the reason in ``apart``. A set's
-name begins with the key of its document.
+``[smith2026-kernel, smith2026-scaling]``, has an interpretation for each combination. If a claim has some, but not all,
+of the readings of another claim of the same table or figure, it gives the reason in ``apart``. A set's name begins with
+the key of its document.
 
 Claims whose id begins with ``compendium.``, followed by the document whose chapters judge them, are our own results.
 They are judged like the claims of the documents, and counted separately.
@@ -115,11 +115,12 @@ class Document:
 class Claim:
     """One claim as the document prints it.
 
-    `setting` contains the parameters that it holds for. `rule` says how it is judged, if the ledger does. `readings`
-    are the interpretations of the document's words, by name. `own` is the name of the interpretation that these words
-    select, if any. `runs` is the number of the document's runs behind a printed spread. `apart` says why the readings
-    differ from those of the table's or figure's other claims. `sets` contains each set of readings that the claim
-    combines, by name. `no_erratum` says why a claim that differs is not among the errata.
+    `setting` contains the parameters for which the claim is made. `rule` is the ledger's text on how the claim is
+    judged, if any. `readings` are the interpretations of the document's words, by name. `own` is the name of the
+    interpretation that these words select, if any. `runs` is the number of runs from which the document computed a
+    printed spread. `apart` says why the readings differ from those of other claims of the same table or figure. `sets`
+    contains the sets of readings that the claim combines, each a mapping from names to meanings. `no_erratum` says why
+    a claim that differs is not among the errata.
     """
 
     id: str
@@ -146,7 +147,8 @@ OWN = Document(
 
 @dataclass(frozen=True)
 class Ledger:
-    """Documents by key and their claims by id, in the order of the file; and our results, which belong to no document."""
+    """The documents by key, their claims by id, and our own results, which belong to no document; all in the order of
+    the file."""
 
     documents: dict[str, Document]
     claims: dict[str, Claim]
@@ -162,7 +164,7 @@ class Ledger:
         return OWN if claim.document == OWN.key else self.documents[claim.document]
 
     def __getitem__(self, id: str) -> Claim:
-        """Return the claim called `id`. Raises ``ValueError`` with the nearest ids if there is none."""
+        """Return the claim called `id`. Raises ``ValueError``, which names the nearest ids, if there is none."""
         for known in (self.claims, self.own):
             if id in known:
                 return known[id]
@@ -187,9 +189,9 @@ def ledger_path() -> Path:
 
 
 def load(path=None) -> Ledger:
-    """Return the validated ledger at `path` (default: `ledger_path()`), read again when it changes.
+    """Return the validated ledger at `path` (default: `ledger_path()`), which is read again after the file has changed.
 
-    Raises ``ValueError`` that names the first id that is repeated or whose entry is malformed.
+    Raises ``ValueError``, which names the first id that is repeated or has a malformed entry.
     """
     path = Path(path) if path is not None else ledger_path()
     return _load(path, path.stat().st_mtime_ns)
@@ -221,7 +223,8 @@ def _document(key: str, entry: dict) -> Document:
 
 
 def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
-    """Return a validated `Claim`, with the readings of those `sets` that it names. Raises ``ValueError`` starting with its id."""
+    """Return a validated `Claim`, with the readings of the `sets` that it names. Raises ``ValueError``, with a message
+    that begins with the claim's id."""
     id = str(entry.get("id", f"claim without an id: {entry}"))
     document = id.split(".")[0]
     if entry.get("readings"):
@@ -252,7 +255,8 @@ def _claim(entry: dict, documents: dict, sets: dict[str, dict]) -> Claim:
 
 
 def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
-    """Return the sets of readings that a claim names, one or a list; or its own readings."""
+    """Return the sets of readings that a claim names, by one name or a list of names, or the readings that it lists
+    itself."""
     names = [readings] if isinstance(readings, str) else readings
     if not isinstance(names, list):
         if not isinstance(readings, dict):
@@ -269,7 +273,7 @@ def _named_sets(id: str, readings, sets: dict[str, dict]) -> list[dict]:
 
 
 def _combined(sets: list[dict]) -> dict:
-    """Return all combinations of readings of several sets, ``{"linear, held out": "a linear kernel; tested on a
+    """Return all combinations of readings of several sets, such as ``{"linear, held out": "a linear kernel; tested on a
     fifth"}``."""
     if len(sets) == 1:
         return sets[0]
@@ -344,7 +348,8 @@ RULES = {
 
 
 def rule(claim: Claim) -> str:
-    """Return in words how `claim` is judged: by its own rule, or by one from its judge and printed numbers; or ""."""
+    """Return in words how `claim` is judged: its own rule or, if it has none, the rule of its judge with its printed
+    numbers; "" if there is neither."""
     told, parts = template(claim)
     told = told.format(**parts) if parts else told
     return f"{told} {_told_readings(claim)}" if claim.readings else told
@@ -361,7 +366,8 @@ def template(claim: Claim) -> tuple[str, dict]:
 
 
 def _told_readings(claim: Claim) -> str:
-    """Return which readings are run, and how they decide the verdict. Sets are listed, not their combinations."""
+    """Return a text that says which interpretations decide the verdict, and lists all of them. For combinations, the
+    text lists the sets that are combined."""
     listed = [
         "; ".join(f"{name}: {meaning}" for name, meaning in each.items()) for each in claim.sets or [claim.readings]
     ]
@@ -377,7 +383,7 @@ def _told_readings(claim: Claim) -> str:
 
 @dataclass(frozen=True)
 class Record:
-    """The result of a notebook on one claim; all fields are text.
+    """The result of a notebook for one claim; all fields are texts.
 
     `verdict` is one of `VERDICTS`, or ``not judged`` for a run in another setting, which does not count. `reproduced` is the
     value, or "read". `source` is the claim's place in the document. `notebook` is filled in when the executed notebooks are
@@ -395,7 +401,7 @@ class Record:
     notebook: str = ""
 
     def _ipython_display_(self) -> None:
-        """Display nothing: `check` has displayed the line, and as a cell's last value the record stays silent."""
+        """Display nothing if the record is a cell's last value, because `check` has already displayed the line."""
 
 
 class Records(tuple):
@@ -408,11 +414,11 @@ class Records(tuple):
 def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
     """Judge `value` against the claim `id`, display one line, and return the `Record`.
 
-    value : a number for the judges digits and within (for within also an `evidence.Mean`); a bool for ordering, proof
-        and statement. May be None for a claim that is undetermined or on synthetic data.
-        For ordering and statement also an `evidence.Difference`, or a list or mapping of several; if a difference is
-        within the noise, the claim is not determinable, and the note says so. For a claim with readings, an
-        `evidence.Readings` with one such value for each reading.
+    value : for the judge digits a number; for within a number or an `evidence.Mean`; for proof a bool; for ordering and
+        statement a bool, an `evidence.Difference`, or a list or mapping of several. If a difference is within the
+        noise, the claim is not determinable, and the note says so. For a claim with readings, the value is an
+        `evidence.Readings` with one such value for each reading. It may be None if `undetermined` or `stand_in` is
+        given.
     reason : why the claim differs (required in the book if it does); otherwise shown as a remark.
     stand_in : whether the value was computed on synthetic data, although the claim needs the real data.
     undetermined : what the document leaves out, which makes the claim not determinable.
@@ -429,12 +435,13 @@ def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermi
 
 
 def read(id: str, verdict: str, note: str) -> Record:
-    """Judge the claim `id`, which cannot be computed, by reading; display one line, and return the `Record`.
+    """Record the verdict on the claim `id`, which a person has read and which cannot be computed; display one line, and
+    return the `Record`.
 
     verdict : reproduced, differs or not determinable.
-    note : where it was read, and what the source says.
+    note : where the claim was read, and what the source says.
 
-    Raises ``ValueError`` for an unknown id, a claim of another judge, another verdict, or an empty note.
+    Raises ``ValueError`` for an unknown id, a claim whose judge is not read, an invalid verdict, or an empty note.
     """
     record = _read(id, verdict, note)
     _display(_line(record), _line_html(record), asdict(record))
@@ -442,7 +449,9 @@ def read(id: str, verdict: str, note: str) -> Record:
 
 
 def read_all(document: str, found: dict[str, tuple[str, str]]) -> Records:
-    """Call `read` for many claims of one `document`, ``{name without it: (verdict, note)}``, and display one compact table."""
+    """Record the verdicts on many claims of one `document`, as `read` does for one, and display one compact table.
+
+    found : {id without the document: (verdict, note)}"""
     if not found:
         raise ValueError("found must not be empty")
     records = Records(_read(f"{document}.{name}", *told) for name, told in found.items())
@@ -466,8 +475,8 @@ def _read(id: str, verdict: str, note: str) -> Record:
 def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = False, **setting) -> Records:
     """Judge many claims, ``{id: value}``, and display one compact table.
 
-    Arguments are those of `check`, with `reasons` ``{id: text}``. Every parameter of `setting` must be in the
-    ledger setting of at least one of the claims; each claim is compared with the parameters that it has.
+    The arguments are those of `check`, except that `reasons` is ``{id: text}``. Every parameter of `setting` must be in
+    the ledger setting of at least one of the claims, and is compared only for claims that have it.
     """
     if not values:
         raise ValueError("values must not be empty")
@@ -494,10 +503,10 @@ def check_all(values: dict, *, reasons: dict | None = None, stand_in: bool = Fal
 
 
 def judge(document: str, found: dict, reasons: dict | None = None, **options) -> Records:
-    """Call `check_all` for claims of one `document`, whose ids omit it; a list of bools counts as one that holds if all
-    do.
+    """Call `check_all` for claims of one `document`, whose key the given ids omit. A list of bools counts as one bool,
+    which is True if all are True.
 
-    found : {id without the document: value}; reasons : {the same: text}; options : as for `check_all`
+    found : {id without the document: value}; reasons : {id without the document: text}; options : as for `check_all`
     """
 
     def full(table):
@@ -515,12 +524,14 @@ def judge(document: str, found: dict, reasons: dict | None = None, **options) ->
 
 
 def _is_truth(value) -> bool:
-    """Return whether `value` is True or False: python's, numpy's or sympy's, but not a number or text with that meaning."""
+    """Return whether `value` is True or False, from Python, numpy or sympy, and not a number or text with that
+    meaning."""
     return isinstance(value, (bool, np.bool_)) or type(value).__name__ in ("BooleanTrue", "BooleanFalse")
 
 
 def _empty(value) -> bool:
-    """Return whether `value` is an empty list, table or mapping, and so no evidence: everything would hold for it."""
+    """Return whether `value` is an empty list, table or mapping, which is not evidence, because every statement about
+    its elements would hold."""
     if isinstance(value, evidence.Readings):
         return not value.values or any(_empty(each) for each in value.values.values())
     if isinstance(value, (Mapping, Set, str)):
@@ -570,7 +581,7 @@ def _judge(claim: Claim, value, reason, stand_in, undetermined, setting) -> Reco
 
 
 def source(claim: Claim, document: Document) -> str:
-    """Return the claim's place: ``Miura et al. (2022), Table 1``."""
+    """Return the claim's place, such as ``Miura et al. (2022), Table 1``."""
     return f"{document.cited}, {claim.item}"
 
 
@@ -585,7 +596,7 @@ def _refuse_unknown(setting: dict, chosen: list[Claim]) -> None:
 
 
 def _same(here, printed) -> bool:
-    """Return whether a parameter of this run equals the document's: numbers up to rounding."""
+    """Return whether a parameter of this run equals that of the document; numbers are compared up to rounding."""
     try:
         a, b = np.asarray(here, dtype=float), np.asarray(printed, dtype=float)
     except (TypeError, ValueError):
@@ -594,7 +605,7 @@ def _same(here, printed) -> bool:
 
 
 def _agrees(claim: Claim, value) -> bool | None:
-    """Return whether `value` agrees with the claim; None if noise, or an open setting, leaves it undecided."""
+    """Return whether `value` agrees with the claim; None if noise, or an open setting, leaves this undecided."""
     if isinstance(value, evidence.Readings):
         found = {name: _agrees(claim, each) for name, each in value.values.items()}
         if claim.own:
@@ -620,8 +631,8 @@ def _from_printed(claim: Claim, value) -> evidence.Difference:
 
 
 def standard_error(claim: Claim) -> float:
-    """Return the document's standard error, its spread over the square root of its number of runs, or 0 without
-    runs."""
+    """Return the document's standard error: its spread divided by the square root of its number of runs, or 0 if the
+    claim gives no runs."""
     return claim.spread / math.sqrt(claim.runs) if claim.spread is not None and claim.runs else 0.0
 
 
@@ -647,7 +658,8 @@ def tolerance(claim: Claim) -> Decimal:
 
 
 def _shown(claim: Claim, value) -> str:
-    """Return `value` as text with three more digits than printed. Raises ``ValueError`` for the wrong kind."""
+    """Return `value` as text with three more digits than printed. Raises ``ValueError`` for a value of the wrong
+    kind."""
     if isinstance(value, evidence.Readings):
         return "; ".join(f"{name}: {_shown(claim, each)}" for name, each in value.values.items())
     is_bool = isinstance(value, (bool, np.bool_))
@@ -695,7 +707,8 @@ def _check_differences(claim: Claim, value) -> None:
 
 
 def _parse(printed: str) -> Decimal | None:
-    """Return the printed number with its digits, or None: ``0.576``, ``1e-5``, ``32,561``, ``85.3%``."""
+    """Return a printed number, such as ``0.576``, ``1e-5``, ``32,561`` or ``85.3%``, with its digits, or None for
+    another text."""
     text = printed.strip().replace("−", "-").replace(",", "").removesuffix("%").strip()
     return Decimal(text) if _NUMBER.fullmatch(text) else None
 
@@ -721,7 +734,7 @@ READ_MARK = f'<span class="judged-read">{READ}</span>'  # beside the verdict of 
 
 
 def css_class(verdict: str) -> str:
-    """Return the CSS class of a verdict's badge, ``verdict-not-determinable``."""
+    """Return the CSS class of a verdict's badge, such as ``verdict-not-determinable``."""
     return "verdict-" + verdict.replace(" ", "-")
 
 
@@ -736,7 +749,8 @@ def anchor(id: str) -> str:
 
 
 def markup(text: str) -> str:
-    """Return `text` as HTML: text between two dollar signs as a formula in TeX, which the book's pages show, the rest literally."""
+    """Return `text` as HTML. Text between two dollar signs becomes a formula in TeX, which the book's pages show; the
+    rest is literal."""
     pieces = _FORMULA.split(html.escape(text))
     return "".join(
         rf'<span class="math notranslate nohighlight">\({piece}\)</span>' if i % 2 else piece
@@ -782,7 +796,7 @@ def _table(records: Records) -> str:
 
 
 def _table_html(records: Records) -> str:
-    """Return one table; if all claims are of one document, the ids omit it, to keep the table narrow."""
+    """Return one table; if all claims are of one document, the ids omit its key, to keep the table narrow."""
     prefix = f"{records[0].document}." if len({r.document for r in records}) == 1 else ""
     title = tally(record.verdict for record in records)
     if prefix:

@@ -1,15 +1,15 @@
-"""Which claims cover each sentence of a document: `book/coverage/<document>.yml`, one line a sentence.
+"""The claims that cover each sentence of a document, in `book/coverage/<document>.yml`, with one line for each
+sentence.
 
-    python -m book.ledger.coverage kiri2019     prints these lines: those of the file as they are, and the others to
-    fill in
+    python -m book.ledger.coverage kiri2019     prints these lines: those of the file as they are, and the others
+    to be filled in
 
-A line has the sentence's number ``n``, its section, its first words, and either ``claims``, a list of ids, or ``no
-claim``, which says why there is none. The texts of the documents are not ours, so the files contain only the first
-words. The text
-of a document is ``<document>-….txt`` in the folder that the environment variable ``COMPENDIUM_PAPERS`` names, else in
-``shared/papers`` beside the repository.
+A line has the sentence's number ``n``, its section ``at``, its first ``words``, and either ``claims``, a list of ids,
+or ``no claim``, which says why there is none. The texts of the documents are not ours, so the files contain only the
+first words. The text of a document is ``<document>-….txt`` in the folder that the environment variable
+``COMPENDIUM_PAPERS`` names or, if it is not set, in ``shared/papers`` beside the repository.
 
-How a text is split (`split`). Blocks are separated by blank lines:
+`split` divides a text into blocks at blank lines, and the blocks into entries:
 
 - A heading (a line that begins with ``#`` or a section number, or a separate short line that is not a sentence) sets
   the section.
@@ -17,9 +17,10 @@ How a text is split (`split`). Blocks are separated by blank lines:
 - Each cell of a table is one entry, except in the first row and the first column. Its words are the cell and the row's
   name.
 - The rest is prose. A sentence ends at ``。`` or at a full stop, question mark or exclamation mark before a space or a
-  Japanese letter, and at the next heading. It runs on over captions, tables, footnotes, algorithms and the ends of
-  pages. A displayed formula belongs to the sentence before it, unless that has ended. The text after the formula
-  continues this sentence if it begins with a Japanese particle, such as で, が or と; otherwise it begins a new one.
+  Japanese letter, and at the next heading. It continues across captions, tables, footnotes, algorithms and the ends of
+  pages. A displayed formula belongs to the sentence before it, unless that sentence has ended. The text after the
+  formula continues this sentence if it begins with a Japanese particle, such as で, が or と; otherwise it begins a new
+  one.
 """
 
 from __future__ import annotations
@@ -69,13 +70,13 @@ class Sentence:
 
     @property
     def words(self) -> str:
-        """Return the first characters of a text, without spaces and marks."""
+        """Return the first characters of the text, without spaces and markup."""
         mark = r"^(?:- |• )" if self.kind in ("item", "reference") else r"^\0"
         return re.sub(rf"{mark}|f:id:\S+|</?sup>|[\s$*`\\]", "", self.text.strip())[:WORDS]
 
 
 def split(text: str) -> list[Sentence]:
-    """Return the entries of a document's `text`, each at the position of its first sentence (see the module's docstring)."""
+    """Return the entries of a document's `text`, in the order in which they begin (see the module's docstring)."""
     found: list[list] = []  # section, text, kind
     section, algorithm = "", ""
     running, formula = None, False  # the sentence that has not ended, and whether its last part is a displayed formula
@@ -123,7 +124,8 @@ def _section(head: str) -> str:
 
 
 def _prose(found: list, section: str, block: str, running, formula: bool):
-    """Add the sentences of `block`; the first continues `running` if that has not ended."""
+    """Add the sentences of `block` to `found`; the first continues the sentence `running`, if there is one. Return the
+    last sentence, if it has not ended, and whether the block is a displayed formula."""
     displayed = block.startswith(("$$", "\\displaystyle"))
     if BEGINS.match(block) or (formula and not displayed and not GOES_ON.match(block)):
         running = None
@@ -145,7 +147,7 @@ def _prose(found: list, section: str, block: str, running, formula: bool):
 
 
 def _cells(section: str, lines: list[str]) -> list[list]:
-    """Return the cells of a table except those of its heads. A line without a tab is not a row."""
+    """Return the cells of a table, except the first row and the first column. A line without a tab is not a row."""
     rows = [line.split("\t") for line in lines if "\t" in line]
     return [
         [section, f"{cell.strip()} {row[0].strip()}", "cell"] for row in rows[1:] for cell in row[1:] if cell.strip()
@@ -166,7 +168,8 @@ def text(document: str) -> str | None:
 def load(document: str, folder: Path = FOLDER) -> list[dict]:
     """Return the lines of a document's file.
 
-    Raises ``ValueError`` naming the first line that is malformed, out of order, or without claims or a reason.
+    Raises ``ValueError``, which names the first line that is malformed, is out of order, or has neither claims nor a
+    reason.
     """
     lines = yaml.safe_load((folder / f"{document}.yml").read_text(encoding="utf-8"))
     for number, line in enumerate(lines, start=1):
@@ -184,8 +187,8 @@ def load(document: str, folder: Path = FOLDER) -> list[dict]:
 
 
 def skeleton(document: str, folder: Path = FOLDER) -> str:
-    """Return the lines of a document's file, with what the file already says of each sentence; references and names
-    need no line."""
+    """Return the lines of a document's file, with what the file already says of each sentence. For a new reference, the
+    reason is filled in; for another new sentence, the list of claims is empty."""
     told = text(document)
     if told is None:
         raise ValueError(f"document must be one whose text is in {papers()}, got {document!r}")
@@ -210,7 +213,7 @@ def skeleton(document: str, folder: Path = FOLDER) -> str:
 
 
 def _counted(lines):
-    """Return each line with the number of earlier lines that have the same section and words."""
+    """Yield each line with the number of earlier lines that have the same section and words."""
     seen = Counter()
     for line in lines:
         yield line, seen[line["at"], line["words"]]

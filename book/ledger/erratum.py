@@ -6,7 +6,8 @@ An entry is a line (its head) above a line that begins with a colon. A comment a
     Lemma 1: the sign of $x$
     : It is negative.
 
-Entries without a claim that differs, such as omissions and open points, are below a document's heading Remarks.
+Entries without a claim that differs, such as omissions and open points, are below the heading Remarks of their
+document.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def _entries(text: str) -> list[Entry]:
 
 
 def anchor(document: str, number: int) -> str:
-    """Return the place on the page of a document's entry, counted from 0."""
+    """Return the id, on the page, of a document's entry with this `number`; the first has number 0."""
     return f"errata-{document}-{number}"
 
 
@@ -60,7 +61,8 @@ def about(id: str, path: Path = PAGE) -> list[tuple[str, str]]:
 
 
 def problems(verdicts: dict[str, str], excused: set[str], path: Path = PAGE) -> list[str]:
-    """Return in words where the page contradicts the `verdicts` of the claims, by id. The claims `excused` need no entry."""
+    """Return a sentence for each contradiction between the page and `verdicts`, which maps the ids of claims to
+    verdicts. The claims in `excused` need no entry."""
     told = [(key, entry) for key, each in entries(path).items() for entry in each]
     named = {id for _, entry in told for id in entry.claims if not entry.remark}
     found = [

@@ -1,7 +1,8 @@
-"""Evidence for a comparison of noisy means: a difference, its standard error, and the conclusion from both.
+"""Evidence for a comparison of noisy means: a difference, its standard error, and the conclusion from these.
 
-A difference exceeds a limit if it is above the limit by more than two standard errors, and it does not if it is below
-the limit by more than two standard errors. Otherwise the difference is within the noise, and nothing is concluded.
+A difference counts as above a limit if it exceeds the limit by more than two standard errors, and as not above it if it
+is below the limit by more than two standard errors. Otherwise the difference is within the noise, and nothing is
+concluded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 _FOUND = {True: "holds", False: "fails", None: "is left open by the noise"}
-NAMED = 4  # readings, each by its name
+NAMED = 4  # more readings than this are counted, not named
 ERRORS = 2  # standard errors; a larger difference is not noise
 
 
@@ -28,8 +29,8 @@ class Difference:
 
     @property
     def errors(self) -> float:
-        """Return by how many standard errors the difference exceeds the limit: plus or minus infinity if it is not
-        random."""
+        """Return by how many standard errors the difference exceeds the limit: plus or minus infinity if the difference
+        is not random."""
         margin = self.value - self.limit
         if self.error == 0:
             return math.inf if margin > 0 else -math.inf  # at the limit it does not exceed it, and there is no noise
@@ -47,7 +48,8 @@ class Difference:
 
     @property
     def _figures(self) -> tuple[str, str]:
-        """Return the value and two standard errors, to two digits of the latter."""
+        """Return the value and two standard errors as texts, rounded to two significant digits of the two standard
+        errors."""
         noise = ERRORS * self.error
         places = max(0, 1 - math.floor(math.log10(noise))) if noise else 4
         return f"{self.value:+.{places}f}", f"{noise:.{places}f}"
@@ -73,14 +75,15 @@ class Mean:
 
 @dataclass(frozen=True)
 class Readings:
-    """A value for each of a claim's interpretations, by their names in the ledger, for `claims.check` on such a claim."""
+    """A value for each interpretation of a claim, by the interpretation's name in the ledger; for `claims.check` on
+    such a claim."""
 
     values: Mapping[str, object]
 
     @property
     def found(self) -> dict[str, bool | None]:
-        """Return whether the claim holds in each interpretation, if the values are bools or differences; None within
-        the noise."""
+        """Return whether the claim holds in each interpretation, or None if that is within the noise. The values must
+        be bools, None or differences."""
         return {
             name: holds(each) if many(each) else each if each is None else bool(each)
             for name, each in self.values.items()
@@ -88,7 +91,7 @@ class Readings:
 
 
 def mean(runs) -> Mean:
-    """Return the mean of two `runs` or more, with its standard error."""
+    """Return the mean of at least two `runs`, with its standard error."""
     values = np.asarray(runs, dtype=float)
     return Mean(float(values.mean()), _error(values))
 
@@ -96,7 +99,8 @@ def mean(runs) -> Mean:
 def between(above, below, *, limit=0.0, paired=False) -> Difference:
     """Return the evidence that the mean of the runs `above` exceeds that of the runs `below` by more than `limit`.
 
-    paired : whether runs are compared one by one, since both used the same split; otherwise the runs are independent
+    paired : whether the runs are compared in pairs, because both runs of a pair used the same split; otherwise all runs
+        are independent
     """
     a, b = np.asarray(above, dtype=float), np.asarray(below, dtype=float)
     if paired:
@@ -121,7 +125,8 @@ def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
 
 
 def many(value) -> dict[str, Difference] | None:
-    """Return the differences in `value`, one or a mapping or list of several, by name; None if it is anything else."""
+    """Return the differences in `value` by name. It is one difference, or a list or mapping of several; for anything
+    else, return None."""
     if isinstance(value, Difference):
         return {"": value}
     if not isinstance(value, (Mapping, list, tuple)):
@@ -132,7 +137,8 @@ def many(value) -> dict[str, Difference] | None:
 
 
 def weakest(value) -> tuple[str, Difference]:
-    """Return the name and the difference that exceeds its limit by the fewest standard errors, which decides whether all hold."""
+    """Return (name, difference) for the difference that exceeds its limit by the fewest standard errors. It decides
+    whether all differences hold."""
     found = many(value)
     if found is None:
         raise ValueError(f"value must be a Difference, or a list or mapping of Differences, got {value!r}")
@@ -152,8 +158,8 @@ def holds(value) -> bool | None:
 
 
 def told(value) -> str:
-    """Return the weakest of the differences as a sentence. For `Readings`, name the readings that hold, or count them
-    if they are more than `NAMED`."""
+    """Return a sentence about the weakest of the differences. For `Readings`, the sentence names the readings with each
+    outcome, or counts them if there are more than `NAMED`."""
     if isinstance(value, Readings):
         return f"The claim {'; it '.join(_by_found(value.found))}."
     name, difference = weakest(value)
@@ -161,7 +167,8 @@ def told(value) -> str:
 
 
 def _by_found(found: Mapping[str, bool | None]) -> list[str]:
-    """Return a clause for each outcome that occurs, which names or counts its readings: ``holds under “deep” and “flat”``."""
+    """Return a clause for each outcome that occurs, which names or counts the readings with this outcome: ``holds under
+    “deep” and “flat”``."""
     if len(set(found.values())) == 1:
         return [f"{_FOUND[next(iter(found.values()))]} under every interpretation"]
     found = _deciding(found)
@@ -177,9 +184,10 @@ def _by_found(found: Mapping[str, bool | None]) -> list[str]:
 
 
 def _deciding(found: Mapping[str, bool | None]) -> Mapping[str, bool | None]:
-    """Shorten names such as "printed, half" to the one part that decides: to "half" if "ours, half" has the same outcome.
+    """Shorten names such as "printed, half" to the part that decides the outcome, for example to "half" if "ours, half"
+    has the same outcome.
 
-    Names of more or fewer parts, and outcomes that depend on both, stay as they are.
+    Names stay as they are if they do not have two parts, or if the outcome depends on both parts.
     """
     parts = [name.split(", ") for name in found]
     if {len(each) for each in parts} == {2} and len(parts) == len({a for a, _ in parts}) * len({b for _, b in parts}):

@@ -1,4 +1,5 @@
-"""The statements in proofs/: definitions and theorems verbatim, with the comment before each, without the proofs.
+"""The statements in proofs/: definitions and theorems, verbatim and without the proofs, each with the comment before
+it.
 
 for theorem in machine_checked.headlines():
     print(theorem.file, theorem.line, theorem.name, theorem.says)
@@ -20,7 +21,7 @@ from proofs import cells
 FOLDER = Path(__file__).resolve().parents[2] / "proofs"
 LIST = FOLDER / "headlines.yml"
 
-# What Coq's reader tells apart: the ends of comments, which may lie in one another; strings; and the full stop that ends a sentence.
+# What Coq's lexer distinguishes: both ends of comments, which may be nested; strings; and the full stop that ends a sentence.
 TOKEN = re.compile(r'\(\*|\*\)|"[^"]*"|(\.(?=\s|$))|[^(*".]+|.', re.DOTALL)
 # Marks that may precede a command or a tactic of a proof: bullets, braces, and goal selectors.
 LEADING = re.compile(r"\A(?:[\s\-+*{}]|(?:\d+(?:\s*[-,]\s*\d+)*|\[\s*[\w']+\s*\]|all|par|!)\s*:(?!=))+")
@@ -29,7 +30,8 @@ NAMED = re.compile(r"(?:Local )?(Definition|Fixpoint|Inductive|Record|Theorem|Le
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of Coq, with its full stop: `says` is the comment before it, `proving` whether it is in a proof."""
+    """One sentence of Coq, with its full stop: `says` is the comment before it, and `proving` says whether it is in a
+    proof."""
 
     line: int
     text: str
@@ -38,13 +40,14 @@ class Sentence:
 
     @property
     def clause(self) -> str:
-        """Return the sentence's text from the first effective word on."""
+        """Return the sentence's text without the bullets, braces and goal selectors at its start."""
         return LEADING.sub("", self.text)
 
 
 @dataclass(frozen=True)
 class Statement:
-    """A definition or a theorem: `context` holds the variables, abbreviations and hypotheses of the sections around it."""
+    """A definition or a theorem: `context` contains the variables, abbreviations and hypotheses of the sections around
+    it."""
 
     file: str
     line: int
@@ -57,8 +60,8 @@ class Statement:
 
 @dataclass(frozen=True)
 class Headline:
-    """A theorem of the list: its statement, the group of its axioms, the functions of lib that it bounds, the ids or
-    patterns of its claims, and its box."""
+    """A theorem in proofs/headlines.yml: its statement, the group of its axioms, the functions of lib that it bounds,
+    the ids of its claims or patterns for them, and the label of its box."""
 
     statement: Statement
     axioms: str
@@ -68,7 +71,7 @@ class Headline:
 
 
 def sentences(text: str) -> Iterator[Sentence]:
-    """Yield the sentences of a file, without comments. A proof lies between `Proof` and `Qed`, which belong to it."""
+    """Yield the sentences of a file, without comments. A proof extends from `Proof` to `Qed`, which belong to it."""
     depth, start, said, comment, says, proving = 0, 0, "", "", "", False
     for token in TOKEN.finditer(text):
         word = token[0]
@@ -99,7 +102,7 @@ def sentences(text: str) -> Iterator[Sentence]:
 
 
 def statements(path: Path) -> list[Statement]:
-    """Return the definitions and theorems of one file, in its order."""
+    """Return the definitions and theorems of one file, in the order of its text."""
     return stated(path.name, path.read_text(encoding="utf-8"))
 
 
@@ -124,13 +127,14 @@ def stated(file: str, text: str) -> list[Statement]:
 
 
 def everything() -> dict[str, list[Statement]]:
-    """Return {file: its definitions and theorems}, each file after those that it builds on."""
+    """Return {file: its definitions and theorems}, each file after those on which it builds."""
     names = [line for line in (FOLDER / "_CoqProject").read_text(encoding="utf-8").split() if line.endswith(".v")]
     return {name: stated(name, cells.text()) if name == cells.FILE else statements(FOLDER / name) for name in names}
 
 
 def headlines() -> list[Headline]:
-    """Return the theorems of proofs/headlines.yml. Raises ``ValueError`` for one that is in no file, or in two."""
+    """Return the theorems of proofs/headlines.yml. Raises ``ValueError`` for a theorem that is in no file, or in
+    several."""
     theorems: dict[str, list[Statement]] = {}
     for file in everything().values():
         for statement in file:
@@ -149,7 +153,7 @@ def headlines() -> list[Headline]:
 
 
 def about(claim: str) -> list[Headline]:
-    """Return the theorems that prove or refute the claim of the ledger with this id, whole or in part."""
+    """Return the theorems that prove or refute, entirely or in part, the claim of the ledger with this id."""
     return [each for each in _of_claims() if any(fnmatchcase(claim, pattern) for pattern in each.claims)]
 
 
@@ -159,7 +163,7 @@ def _of_claims() -> list[Headline]:
 
 
 def address(statement: Statement) -> str:
-    """Return the address of the statement, within the book, on the page of checked theorems."""
+    """Return the address, within the book, of the statement on the page of checked theorems."""
     return f"machine-checked.html#{label(statement)}"
 
 

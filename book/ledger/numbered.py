@@ -1,8 +1,9 @@
-"""The numbers of the documents' equations, theorems, definitions, algorithms and tables, found in their texts.
+"""The numbers of the documents' equations, theorems, definitions, algorithms and tables, found in the documents' texts.
 
     python -m book.ledger.numbered folder-of-texts    prints the lists that are in book/formulas.yml
 
-A text is named after its document, `miura2022-….txt`. A document without numbers has no list: the ledger counts its formulas.
+A text is named after its document, `miura2022-….txt`. For a document without numbers, nothing is found; in
+book/formulas.yml, its formulas are counted in order.
 """
 
 from __future__ import annotations

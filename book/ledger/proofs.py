@@ -1,4 +1,4 @@
-"""Show a derivation as formulas that sympy has checked, and list which statements held.
+"""Display derivations as formulas that sympy has checked, and list which statements hold.
 
 proofs.zero(sp.sin(x)**2 + sp.cos(x)**2 - 1)                        # True
 proofs.derive(sp.Integral(x, (x, 0, t)), t**2 / 2)                  # True, and the formula with a mark
@@ -19,7 +19,8 @@ ROOM = 220  # letters of LaTeX
 
 
 def zero(expression) -> bool:
-    """Return whether sympy reduces `expression` to 0, directly or in terms of exp. False proves nothing."""
+    """Return whether sympy reduces `expression` to 0, directly or in terms of exp. False does not prove that it is not
+    0."""
     expression = sp.sympify(expression)
     if isinstance(expression, sp.MatrixBase):
         return all(map(zero, expression))
@@ -29,7 +30,8 @@ def zero(expression) -> bool:
 
 
 def _differs(expression) -> bool:
-    """Return whether `expression` is far from 0 at some point. Then it need not be rewritten, which can take hours."""
+    """Return whether `expression` is not 0 at a test point. If so, it need not be rewritten in terms of exp, which can
+    take hours."""
     if isinstance(expression, sp.MatrixBase):
         return any(map(_differs, expression))
     symbols = sorted(expression.free_symbols, key=str)
@@ -40,13 +42,13 @@ def _differs(expression) -> bool:
 
 
 def derive(*lines, where=None) -> bool:
-    """Display a chain of equations, each with a mark of whether sympy has checked it; return whether all of them hold.
+    """Display a chain of equations, each with a mark that says whether it holds; return whether all of them hold.
 
-    lines : expressions of sympy. Each must equal the one before once integrals, derivatives and limits are evaluated
-        and logarithms of products are split, as they are for positive factors. A string in the first place is LaTeX
-        for the left-hand side of the chain; after an & it may give a relation other than equality. A pair (expression,
-        reason) adds a reason, in words and formulas between dollar signs. A triple (relation, expression, held) gives
-        another relation, in LaTeX, and whether it holds; a reason may follow.
+    lines : expressions of sympy. Each must equal the one before after integrals, derivatives and limits are evaluated
+        and logarithms of products are split as for positive factors. A string in the first place is LaTeX for the
+        left-hand side of the chain; after an & it may give a relation other than equality. A pair (expression, reason)
+        adds a reason, in words and formulas between dollar signs. A triple (relation, expression, held) gives another
+        relation, in LaTeX, and whether it holds; a reason may follow.
     where : {symbol: expression}, substituted before lines are compared
     """
     name, before, *rest = lines if isinstance(lines[0], str) else ("", *lines)
@@ -78,21 +80,23 @@ def derive(*lines, where=None) -> bool:
 
 
 def _reasoned(row: str, reason: str, mark: str = "") -> list[str]:
-    """Return the row with its mark, or, if there is a reason, a second row with reason and mark below it."""
+    """Return the row with its mark or, if there is a reason, the row and a second row with the reason and the mark."""
     if reason:
         return [row, rf"&\quad {_because(reason)}{mark}"]
     return [rf"{row} \quad {mark}" if mark else row]
 
 
 def _because(reason: str) -> str:
-    """Return `reason` as LaTeX. Its formulas stay outside of the text, since MathML texts cannot hold them."""
+    """Return `reason` as LaTeX. Its formulas are placed outside of the text elements, because text in MathML cannot
+    contain formulas."""
     pieces = enumerate(reason.split("$"))
     shown = [piece if i % 2 else rf"\text{{{piece}}}" for i, piece in pieces if piece]
     return "".join(shown) + r"\ "
 
 
 class _Printer(LatexPrinter):
-    """Print terms with a plus first, x - mu and not -mu + x, and one root for a product of roots."""
+    """A printer that puts terms with a plus first (x - mu and not -mu + x) and writes a product of roots as one
+    root."""
 
     def _print_Mul(self, expr):
         roots = [each for each in expr.args if each.is_Pow and each.exp == sp.S.Half and each.base.is_nonnegative]
@@ -119,7 +123,8 @@ def _evaluated(expression, where):
 
 
 def tabulate(head, rows, reason="", held=True) -> bool:
-    """Display a table of formulas and, below it, a reason with a mark of whether it holds; return whether it does.
+    """Display a table of formulas and, below it, a reason with a mark that says whether it holds; return whether it
+    holds.
 
     head : the columns, in LaTeX
     rows : {name in LaTeX: expressions of sympy, or LaTeX}
@@ -142,7 +147,7 @@ def tabulate(head, rows, reason="", held=True) -> bool:
 
 
 def show(found, *remarks) -> None:
-    """Print each statement with whether it holds, or in how many cases; then the remarks.
+    """Print whether each statement holds, or in how many cases, and then print the remarks.
 
     found : {statement: true or false, or a sequence of these}
     """

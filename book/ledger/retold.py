@@ -1,8 +1,8 @@
 """The ledger in the edition's language: the claims, their rules, interpretations and notes, and the documents' names.
 
-The texts are translated in files such as locale/ja/claims/kiri2019.po, one for each document. A note is translated part by
-part: semicolons divide it, and a first sentence made by `book.ledger.claims` is also a part. Parts of several notes that
-differ only in their numbers are one message. Its first number is written {1}.
+The texts are translated in files such as locale/ja/claims/kiri2019.po, one for each document. A note is translated in
+parts, which semicolons separate; if `book.ledger.claims` has written the first sentence, that is also a part. Parts of
+several notes that differ only in their numbers are one message, in which the first number is written {1}.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ def _own(claim: Claim, note: str) -> list[str]:
 
 
 def _clauses(part: str) -> list[tuple[str, str]]:
-    """Return what `evidence.told` has found, and under which readings or how many; [] for another part."""
+    """Return pairs (outcome, its readings by name or number) from a part that `evidence.told` has written; [] for
+    another part."""
     told = CLAUSE.findall(part)
     clauses = [f"{found} under {them}" for found, them in told]
     return told if part.removeprefix("The claim ").split("; it ") == clauses else []
@@ -115,7 +116,7 @@ def cited(one: Document) -> str:
 
 
 def headed(one: Document) -> str:
-    """Return the heading of a page's part on the document: how the document is cited, and its title."""
+    """Return the heading for a document on a page: how the document is cited, and its title."""
     return say("{cited}: {title}", cited=cited(one), title=document(one).title)
 
 
@@ -160,7 +161,7 @@ def _reading(name: str, one: Claim) -> str:
 
 
 def _part(part: str, one: Claim) -> str:
-    """Return a part of a note, or of a finding."""
+    """Return the translation of a part of a note or finding."""
     name, colon, found = part.rpartition(": ")
     if colon and name in one.readings:
         return f"{_reading(name, one)}: {say(found) if found in SAID else found}"

@@ -1,4 +1,4 @@
-"""The scorecard: the page of all claims with their verdicts, and the same as data."""
+"""The scorecard: the page of all claims with their verdicts, and its content as data."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _intro(ledger: Ledger) -> str:
 
 
 def _legend() -> str:
-    """Return what the verdicts mean, folded."""
+    """Return the folded text on what the verdicts mean."""
     badges = {verdict.replace(" ", "_").replace("-", "_"): retold.badge(verdict) for verdict in VERDICTS}
     links = {name: f'<a href="{name}" download>{name}</a>' for name in ("claims.json", "claims.csv")}
     schema = f'<a href="{SCHEMA.name}" download>{say("schema")}</a>'
@@ -75,7 +75,8 @@ FOLD_FROM = 4  # this many claims of one table or section, or more, are folded s
 
 
 def page(ledger: Ledger, records: list[Record], full: dict[str, Record] | None = None) -> str:
-    """Return the scorecard as MyST Markdown, from this build's `records` and the full run's, by id."""
+    """Return the scorecard as MyST Markdown, from the `records` of this build and the records of the `full` run, by
+    id."""
     by_id = {each.claim.id: each for each in cards.findings(ledger, records, full or {})}
     found = [by_id[id] for id in ledger.claims if id in by_id]
     name = "" if edition.language == edition.SOURCE else "(totals)=\n"  # an English title already has it
@@ -123,7 +124,7 @@ def _totals(ledger: Ledger, found: list[Finding]) -> str:
 
 
 def _tally(found: list[Finding]) -> str:
-    """Return ``Of 42 claims, 32 are reproduced and 10 differ.``, by the verdicts that count."""
+    """Return a count of the verdicts in the book, such as ``Of 42 claims, 32 are reproduced and 10 differ.``."""
     return _capital(retold.sentence(Counter(each.standing.verdict for each in found))) + say(".")
 
 
@@ -153,9 +154,10 @@ def _counts(found: list[Finding], verdicts: list[str], query: str = "") -> list[
 
 
 def _verdicts(found: list[Finding]) -> list[str]:
-    """Return one part for each verdict, "differs" first. Tables with many claims are separate, the rest together.
+    """Return one part for each verdict, "differs" first. Tables or sections with many claims are folded separately, and
+    the others together.
 
-    If all are in one group, the heading is the line that unfolds the group.
+    If there is only one group, the heading is the line that unfolds it.
     """
     parts = []
     for verdict in ("differs", "not determinable", "stand-in", "reproduced"):
@@ -186,7 +188,7 @@ def _entry(found: Finding) -> str:
 
 
 def _foot(found: Finding) -> str:
-    """Return the chapter that judges the claim, its entries in the errata, and its rule."""
+    """Return the text below a claim: the chapter that judges the claim, its entries in the errata, and its rule."""
     claim, record = found.claim, found.standing
     chapter = f'<a href="{_place(record)}">{escape(_chapter(record.notebook, edition.language))}</a>'
     links = [say("judged in {chapter}", chapter=chapter)]
@@ -210,7 +212,7 @@ def _head(entry: str) -> str:
 
 @cache
 def _chapter(notebook: str, language: str) -> str:
-    """Return the title of the chapter, if it is plain text; else the notebook's name in words."""
+    """Return the title of the chapter, if it is plain text; otherwise return the notebook's name in words."""
     path = ROOT / notebook
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"] if path.is_file() else []
     title = re.match(r"# ([^`{$\[\n]+)\n", "".join(cells[0]["source"]) + "\n") if cells else None
@@ -218,7 +220,7 @@ def _chapter(notebook: str, language: str) -> str:
 
 
 def _address(claim: Claim) -> str:
-    """Return the address of the claim's separate entry on the scorecard."""
+    """Return the address of the claim's entry on the scorecard."""
     return f"#{claims.anchor(claim.id)}"
 
 
@@ -235,21 +237,22 @@ def _citation(**told) -> str:
 
 @cache
 def cited() -> dict[str, str]:
-    """Return what a citation says of the compendium, from CITATION.cff."""
+    """Return the authors, year, title and version of the compendium for a citation, from CITATION.cff."""
     made = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = ", ".join(author["name"] for author in made["authors"])
     return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": made["version"]}
 
 
 def cell(text: str) -> str:
-    """Return `text` for a cell of a Markdown table: mathematics kept, everything else literal."""
+    """Return `text` for a cell of a Markdown table; formulas are kept, and everything else is escaped."""
     pieces = re.split(r"(\$[^$]+\$)", " ".join(text.split()))
     literal = [piece if i % 2 else re.sub(r"([\\$*_`<\[\]{}~])", r"\\\1", piece) for i, piece in enumerate(pieces)]
     return "".join(literal).replace("|", r"\|")
 
 
 def downloads(ledger: Ledger, records: list[Record], full: dict[str, Record], folder: Path) -> None:
-    """Write claims.json, its schema and claims.csv into `folder`, with everything the scorecard shows; the CSV without lists."""
+    """Write claims.json, its schema and claims.csv into `folder`, with everything that the scorecard shows; claims.csv
+    omits lists."""
     rows = [_row(ledger, each) for each in cards.findings(ledger, records, full)]
     plain = [{name: value for name, value in row.items() if isinstance(value, str)} for row in rows]
     results.write(folder / "claims.json", json.dumps(rows, ensure_ascii=False, indent=1) + "\n")

@@ -22,7 +22,7 @@ GATHERED, FULL = ROOT / "build/claims.json", ROOT / "book/results/claims.csv"
 
 
 class LedgerError(Exception):
-    """The notebooks and the ledger do not agree; one line for each problem."""
+    """An error for notebooks that do not agree with the ledger; its message has one line for each problem."""
 
 
 # ---------------------------------------------------------------- gather
@@ -48,7 +48,7 @@ def _cells(notebook: Path) -> list[dict]:
 
 
 def gathered_records(path: Path) -> list[Record]:
-    """Return the records in the file of `gather`. Raises ``LedgerError`` if it is damaged."""
+    """Return the records in the file that `gather` wrote. Raises ``LedgerError`` if the file is damaged."""
     try:
         return [Record(**entry) for entry in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError):
@@ -56,7 +56,7 @@ def gathered_records(path: Path) -> list[Record]:
 
 
 def collect(executed: Path, sources: Path) -> list[Record]:
-    """Return all records below `executed`, ignoring a copy whose notebook is gone from `sources`."""
+    """Return all records in the notebooks below `executed`, except notebooks that no longer exist in `sources`."""
     records = []
     for path in sorted(executed.rglob("*.ipynb")):
         relative = path.relative_to(executed)
@@ -70,7 +70,7 @@ def collect(executed: Path, sources: Path) -> list[Record]:
 
 
 def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
-    """Return one record for every claim of the ledger, by id. Raises `LedgerError`, which lists all problems."""
+    """Return one record for every claim of the ledger, sorted by id. Raises `LedgerError`, which lists all problems."""
     judged: dict[str, list[Record]] = {}
     elsewhere: dict[str, str] = {}
     for record in records:
@@ -95,7 +95,7 @@ def settle(ledger: Ledger, records: list[Record]) -> list[Record]:
 
 
 def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | None) -> list[str]:
-    """Return a sentence for each thing that is wrong with `group`, the verdicts of the notebooks on the claim `id`."""
+    """Return a sentence for each problem with `group`, the notebooks' records for the claim `id`."""
     claim = ledger[id]
     if not group:
         hint = f" (only in another setting, by {elsewhere})" if elsewhere else ""
@@ -118,7 +118,7 @@ def _problems(ledger: Ledger, id: str, group: list[Record], elsewhere: str | Non
 
 
 def gather(executed: Path, sources: Path, output: Path) -> list[Record]:
-    """Settle every claim and write the list of records to `output`; nothing on failure."""
+    """Settle every claim, and write the list of records to `output`. If that fails, nothing is written."""
     settled = settle(claims.load(), collect(executed, sources))
     text = json.dumps([asdict(record) for record in settled], ensure_ascii=False, indent=1)
     results.write(output, text + "\n")
@@ -131,7 +131,7 @@ KEPT = ["id", "published", "reproduced", "verdict", "note", "notebook"]
 
 
 def full(executed: Path, sources: Path, output: Path, only=(), id: str = "") -> list[Record]:
-    """Settle every claim by the notebooks that `make papers` ran, and write the judged ones to `output`.
+    """Settle every claim by the notebooks that `make papers` ran, and write the records to `output`.
 
     only : notebooks, such as `miura2025/02_accuracy`. If there are any, `output` keeps the rows of the other notebooks.
     id : one claim, which the notebooks in `only` judge. If it is given, `output` keeps the rows of all other claims.
@@ -169,7 +169,7 @@ def _kept(path: Path) -> pd.DataFrame:
 
 
 def _made() -> dict[str, str]:
-    """Return how the file of a full run was made."""
+    """Return the provenance of the file of a full run."""
     files = {name: source.sha256 for name, source in datasets.SOURCES.items()}
     made = results.collect(
         "make", [], data="real", settings={"parameters": "notebooks/full.yml"}, files=files, code=results.PAPERS
@@ -180,8 +180,9 @@ def _made() -> dict[str, str]:
 def chapters(id: str, sources: Path, kept: Path) -> list[str]:
     """Return the chapters, as ``miura2025/02_accuracy``, that judge the claim `id` of the ledger.
 
-    They are the notebooks below `sources` whose code contains the id, or else the one that judged it in the file `kept`, which
-    composes the id. Raises ``ValueError`` for an unknown id and `LedgerError` if no chapter judges it.
+    They are the notebooks below `sources` whose code contains the id. If there are none, because the code composes the
+    id, the chapter is the one that judged the claim according to the file `kept`. Raises ``ValueError`` for an unknown
+    id and `LedgerError` if no chapter judges it.
     """
     claims.load()[id]
     found = [path for path in sorted(sources.glob("*/*.ipynb")) if _names(path, id)]
@@ -199,13 +200,13 @@ def _names(notebook: Path, id: str) -> bool:
 
 
 def needs_data(chapter: str) -> bool:
-    """Return whether the settings of the papers (notebooks/full.yml) give `chapter` the real data."""
+    """Return whether notebooks/full.yml, with the settings of the papers, runs `chapter` on the real data."""
     settings = yaml.safe_load((ROOT / "notebooks/full.yml").read_text(encoding="utf-8"))
     return settings.get(chapter, {}).get("data") == "real"
 
 
 def have_data() -> bool:
-    """Return whether the real data exist or can be downloaded; if not, standard error says why."""
+    """Return whether the real data exist or can be downloaded; if not, print the reason to standard error."""
     try:
         for name in datasets.SOURCES:
             datasets.path(name)
@@ -216,14 +217,16 @@ def have_data() -> bool:
 
 
 def _made_again(output: Path, only) -> dict[str, str]:
-    """Return how the file at `output` was made, with a line for what was run again today: notebooks or a claim."""
+    """Return the provenance of the file at `output`, with a line that names the notebooks or the claim run again
+    today."""
     made, name = results.provenance(output), f"run again {datetime.now(UTC).date().isoformat()}"
     again = f"{', '.join(only)} at {results.commit()}"
     return made | {name: "; ".join(filter(None, [made.get(name), again]))}
 
 
 def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
-    """Return the committed full run by id, except "read" claims and those of another printed value; {} if none."""
+    """Return the records of the committed full run by id, or {} if there is no such file. "Read" claims, and claims
+    whose printed value has changed since, are left out."""
     if not path.is_file():
         return {}
     found, known = {}, ledger.all
@@ -238,7 +241,8 @@ def load_full(path: Path, ledger: Ledger) -> dict[str, Record]:
 
 
 def package(path: Path, output: Path) -> None:
-    """Write every claim with the full run's verdict for the package. Raises `LedgerError` naming claims not judged."""
+    """Write every claim, with the verdict of the full run, for the package. Raises `LedgerError`, which names the
+    claims that the full run has not judged as they are printed now."""
     known, found = claims.load().claims, {row["id"]: row for row in _kept(path).to_dict("records")}
     if unjudged := [id for id, claim in known.items() if found.get(id, {}).get("published") != claim.printed]:
         raise LedgerError(
@@ -261,6 +265,6 @@ def package(path: Path, output: Path) -> None:
 
 
 def standings(gathered: Path, path: Path) -> list[Record]:
-    """Return the book's record of each claim, by the files of `gather` and `full`."""
+    """Return the book's record of each claim, from the files that `gather` and `full` wrote."""
     full = load_full(path, claims.load())
     return [cards.standing(record, full.get(record.id)) for record in gathered_records(gathered)]

@@ -49,9 +49,10 @@ def pages(builder: str, folder: Path, language: str, editions: list[str]) -> int
 
 
 def html(folder: Path, languages: list[str]) -> int:
-    """Build the editions, the first at `folder`/html and the others in subfolders by their language; return the status.
+    """Build the editions, the first in `folder`/html and the others in its subfolders, named by their languages; return
+    the status.
 
-    The others are built at the same time, each page after the first edition has read it.
+    The others are built at the same time; they read each page after the first edition has read it.
     """
     first, *others = languages
     fork = multiprocessing.get_context("fork")

@@ -25,7 +25,7 @@ PAGE = "take-away.html"
 
 
 def pack(site: Path) -> None:
-    """Write all files of the built site into one, without the downloads and files for browsers' developers only."""
+    """Write all files of the built site into one archive, without the downloads and the source maps."""
     kept = [path for path in sorted(site.rglob("*")) if path.is_file() and path.suffix != ".map"]
     unfinished = site / f"{SITE}.unfinished"
     with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as packed:
@@ -54,7 +54,7 @@ def offer(page: Path, file: Path) -> None:
 
 
 def title_page() -> dict:
-    """Return the texts of the printed book's title page, and others that are on no page; in the edition's language."""
+    """Return, in the edition's language, the texts of the printed book's title page and others that are on no page."""
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     year, month, day = map(int, cited["date-released"].split("-"))
     date = say("{year}-{month}-{day}", year=year, month=f"{month:02}", day=f"{day:02}")
