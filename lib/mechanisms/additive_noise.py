@@ -1,7 +1,7 @@
 """Mechanisms that add noise to a number or a vector. `guarantees` describes their common interface.
 
-`Laplace` and `Gaussian` are the textbook mechanisms. They compute in floating point, and their guarantees are for real
-numbers; `floating_point` shows what this difference reveals. `DiscreteLaplace` and `DiscreteGaussian` add exact integer
+`Laplace` and `Gaussian` are the textbook mechanisms. Their guarantees assume real numbers, but they compute in floating
+point; `floating_point` shows what this difference reveals. `DiscreteLaplace` and `DiscreteGaussian` add exact integer
 noise to integers.
 """
 
@@ -27,7 +27,7 @@ from .noise import SystemRandomness
 
 
 class _AddedNoise:
-    """Base class of the four mechanisms, which adds `_noise`. `_size` names the field that gives the noise its size."""
+    """Base class of the four mechanisms. The noise `_noise` has the scale or sigma in the field that `_size` names."""
 
     sensitivity: float
     events = "thresholds"
@@ -54,7 +54,7 @@ class _AddedNoise:
 
 
 class _WholeNoise(_AddedNoise, FromLoss):
-    """Base class of the discrete mechanisms: exact noise whose size is a Fraction."""
+    """Base class of the discrete mechanisms, which add exact noise; its scale or sigma is a Fraction."""
 
     def __post_init__(self):
         object.__setattr__(self, self._size, exact_noise.fraction(self._size, getattr(self, self._size)))
@@ -62,7 +62,7 @@ class _WholeNoise(_AddedNoise, FromLoss):
 
     @property
     def _size_down(self) -> float:
-        """Return the largest double that is not above the size."""
+        """Return the largest double that is not above the scale or sigma."""
         up = rounded_up(size := getattr(self, self._size))
         return up if up == size else nextafter(up, 0)
 
@@ -72,7 +72,7 @@ class _WholeNoise(_AddedNoise, FromLoss):
 
 
 def _proportional(rho, alpha):
-    """Return alpha rho, the RDP of Gaussian noise at orders `alpha` in (1, inf), any shape."""
+    """Return alpha rho, the RDP epsilon of Gaussian noise at each order `alpha` in (1, inf), any shape."""
     with np.errstate(over="ignore"):
         return raised(checks.real("alpha", alpha, "(1, inf)") * rho)
 
@@ -98,7 +98,7 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @classmethod
     def calibrated(cls, epsilon: float, sensitivity: float = 1.0) -> Laplace:
-        """Return the `epsilon`-DP mechanism, epsilon in (0, inf): its scale is sensitivity / epsilon, rounded up."""
+        """Return the `epsilon`-DP mechanism with scale sensitivity / epsilon, rounded up, for epsilon in (0, inf)."""
         sensitivity = number("sensitivity", sensitivity, "(0, inf)")
         return cls(float(quotient_up(sensitivity, number("epsilon", epsilon, "(0, inf)"))), sensitivity)
 
@@ -109,12 +109,12 @@ class Laplace(_AddedNoise, PositiveFields):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP parameter rho: the mean loss epsilon + e^-epsilon - 1, which is below pure DP's epsilon^2/2.
+        """Return the zCDP parameter rho, the mean loss epsilon + e^-epsilon - 1; it is below epsilon^2/2.
 
         The supremum of D_alpha / alpha is its limit as alpha goes to 1. With u = alpha - 1/2, e^((alpha-1) D_alpha) is
         a constant times cosh(u epsilon) + sinh(u epsilon)/(2u). As a function of u^2, this expression has only real,
-        negative zeros, so its logarithm is concave. D_alpha / alpha is the slope of the logarithm's chord from 1/4 to
-        u^2, and falls as alpha grows.
+        negative zeros, so its logarithm is concave. D_alpha / alpha is the slope of the chord of this logarithm from
+        1/4 to u^2, so it decreases as alpha grows.
         """
         return float(raised(expm1mx(-self.epsilon)))
 
@@ -208,7 +208,7 @@ class DiscreteLaplace(_WholeNoise):
 
     The curves `delta`, `epsilon_at` and `rdp` are those of the worst neighbours, which differ by `sensitivity` in one
     entry. At sensitivity 1, they are exactly the curves of randomized response. With the scale sensitivity / epsilon,
-    the mechanism is epsilon-DP, and for no smaller epsilon.
+    the mechanism is epsilon-DP, but not with any smaller epsilon.
     Coq checks the noise and this epsilon: `noise_is_law`, `discrete_laplace_private` and `discrete_laplace_no_better`
     in proofs/.
     Source: Ghosh, Roughgarden, Sundararajan 2012; Canonne, Kamath, Steinke 2020.
@@ -226,7 +226,7 @@ class DiscreteLaplace(_WholeNoise):
 
     @classmethod
     def calibrated(cls, epsilon: float | Fraction, sensitivity: int = 1) -> DiscreteLaplace:
-        """Return the `epsilon`-DP mechanism, of scale sensitivity / epsilon; epsilon in (0, inf) may be a Fraction."""
+        """Return the `epsilon`-DP mechanism with scale sensitivity / epsilon; epsilon in (0, inf) may be a Fraction."""
         epsilon = exact_noise.fraction("epsilon", epsilon)
         return cls(whole("sensitivity", sensitivity, "[1, inf)") / epsilon, sensitivity)
 
@@ -237,7 +237,7 @@ class DiscreteLaplace(_WholeNoise):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP parameter rho: the mean loss, the limit of D_alpha / alpha at alpha = 1, as for `Laplace`.
+        """Return the zCDP parameter rho, the mean loss; as for `Laplace`, D_alpha / alpha has this limit at alpha = 1.
 
         With s = 1/scale, rho is epsilon + (e^-epsilon - 1) s / sinh(s), computed as a sum of two positive terms.
         """
@@ -266,7 +266,7 @@ class DiscreteGaussian(_WholeNoise):
 
     @classmethod
     def calibrated(cls, epsilon: float, delta: float, sensitivity: int = 1) -> DiscreteGaussian:
-        """Return an (`epsilon`, `delta`)-DP mechanism of nearly minimal sigma; epsilon in [0, inf), delta in (0, 1)."""
+        """Return an (`epsilon`, `delta`)-DP mechanism, sigma nearly minimal; epsilon in [0, inf), delta in (0, 1)."""
         epsilon, delta = number("epsilon", epsilon, "[0, inf)"), number("delta", delta, "(0, 1)")
         sensitivity = whole("sensitivity", sensitivity, "[1, inf)")
         high = float(accounting.gaussian_sigma(epsilon, delta, sensitivity))  # nearly right, unless very small

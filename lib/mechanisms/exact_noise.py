@@ -1,4 +1,4 @@
-"""Exact samplers: every probability is what the formula says, to the last bit.
+"""Draw exact noise: every probability equals its formula, to the last bit.
 
 All arithmetic is on integers (Canonne, Kamath, Steinke 2020, "The discrete Gaussian for differential privacy",
 Algorithms 1-3). Every sampler is built from coins:
@@ -8,8 +8,8 @@ Algorithms 1-3). Every sampler is built from coins:
 - `discrete_laplace` and `discrete_gaussian` propose integers and accept them by tossing these coins
 
 Parameters are ints, Fractions or floats. A float is taken as exactly the fraction that it represents (0.1 is
-3602879701896397/2^55). Values that provably fit are computed in 64-bit integers, and all others in Python's unbounded
-integers; the distribution is the same.
+3602879701896397/2^55). Values that provably fit into 64 bits are computed in 64-bit integers, and all others in
+Python's unbounded integers; the distribution is the same.
 
 rng : any object with a method ``bytes(n)``, such as a `numpy.random.Generator` or `noise.system_rng()`
 """
@@ -34,7 +34,7 @@ _CHUNK = 2**16  # proposals at a time, which fit into the cache
 def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
     """Return independent coins in the shape of `num`, each True with probability num/den.
 
-    num : integers in [0, den], any shape, also Python ints of any size; den : an integer >= 1
+    num : integers in [0, den] of any shape, including Python ints of any size; den : an integer >= 1
     """
     num, den = _counts(num, den)
     if num.max(initial=0) > den:
@@ -45,7 +45,7 @@ def bernoulli(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRand
 def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.bool_]:
     """Return independent coins in the shape of `num`, each True with probability e^(-num/den).
 
-    num : integers >= 0, any shape, also Python ints of any size; den : an integer >= 1
+    num : integers >= 0 of any shape, including Python ints of any size; den : an integer >= 1
     Source: Canonne, Kamath, Steinke 2020, Algorithm 1.
     """
     num, den = _counts(num, den)
@@ -55,7 +55,7 @@ def bernoulli_exp(num: ArrayLike, den: int, *, rng: np.random.Generator | System
 def uniform_integers(
     shape: int | Sequence[int], bound: int, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Return independent uniform draws of `shape` from 0, ..., bound - 1, for an integer `bound` >= 1.
+    """Return an array of `shape` of independent uniform draws from 0, ..., bound - 1, for an integer `bound` >= 1.
 
     The draws are int64, or Python ints (dtype object) for bounds above 2^62.
     """
@@ -65,7 +65,8 @@ def uniform_integers(
 
 def _bernoulli(num, den, rng, which=None):
     """Return coins of probability num[i]/den, for all i or only for the i in `which`. A uniform number in [0, 1) is
-    compared with num/den digit by digit; after equal digits, the remainder of num/den is again a fraction over den."""
+    compared with num/den digit by digit. If two digits are equal, the comparison goes on with the remainder of num/den,
+    which is again a fraction over den."""
     bits = 32 if den < 2**31 else 16 if den < 2**47 else 8 if den < 2**55 else 32
     if den >= 2**55:
         num = num.astype(object)
@@ -82,8 +83,8 @@ def _bernoulli(num, den, rng, which=None):
 
 
 def _bernoulli_exp(num, den, rng, which=None):
-    """Return coins of probability exp(-num[i]/den), for all i or only for the i in `which`. The integer part n of
-    num/den comes first, as n coins of probability 1/e. Few candidates are left after these n coins."""
+    """Return coins of probability exp(-num[i]/den), for all i or only for the i in `which`. For the integer part n of
+    num/den, n coins of probability 1/e are tossed first. Few candidates are left after these n coins."""
     num = num if den < 2**62 else num.astype(object)
     whole = num // den
     part = num - whole * den
@@ -110,7 +111,7 @@ def _run_of_inverse_e(count, rng):
 
 
 def _inverse_e(count, rng, place=0):
-    """Return `count` coins of probability 1/e: compare uniform numbers with the digits of 1/e that start at `place`."""
+    """Return `count` coins of probability 1/e: compare digits of uniform numbers with those of 1/e from `place` on."""
     digit, words = _digit_of_inverse_e(place), _words(count, 32, rng)
     heads = words < digit
     ties = np.flatnonzero(words == digit)
@@ -122,7 +123,7 @@ def _inverse_e(count, rng, place=0):
 @functools.cache
 def _digit_of_inverse_e(place) -> int:
     """Return the digit of 1/e in base 2^32 at `place`. 1/e lies between any two consecutive D/n!, where D = n
-    D' + (-1)^n is the number of derangements of n things, and D' that of n - 1 things."""
+    D' + (-1)^n is the number of derangements of n things, and D' is that of n - 1 things."""
     n, derangements, factorial, before = 1, 0, 1, -1
     while True:
         digits = (derangements << 32 * (place + 1)) // factorial
@@ -150,7 +151,7 @@ def _exp_of_fraction(num, den, rng, which=None):
 
 
 def _used(num, which):
-    """Return the entries of `num` that `which` refers to, and the position of each `which` among these."""
+    """Return the entries of `num` whose indices are in `which`, and the positions of these indices among them."""
     used = np.bincount(which, minlength=len(num)) > 0
     return num[used], (np.cumsum(used) - 1)[which]
 
@@ -158,7 +159,7 @@ def _used(num, which):
 def discrete_laplace(
     shape: int | Sequence[int], scale: float | Fraction, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Return independent draws of `shape` from the integers with probabilities proportional to e^(-|x|/scale).
+    """Return an array of `shape` of independent integers x with probabilities proportional to e^(-|x|/scale).
 
     scale : (0, inf)
     Draws are int64, or Python ints (dtype object) for scales of 2^50 and more.
@@ -171,7 +172,7 @@ def discrete_laplace(
 def discrete_gaussian(
     shape: int | Sequence[int], sigma: float | Fraction, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Return independent draws of `shape` from the integers with probabilities proportional to e^(-x^2/(2 sigma^2)).
+    """Return an array of `shape` of independent integers x with probabilities proportional to e^(-x^2/(2 sigma^2)).
 
     sigma : (0, inf); the standard deviation is slightly below sigma
     Draws are int64, or Python ints (dtype object) for a sigma of 2^50 and more.
@@ -182,7 +183,7 @@ def discrete_gaussian(
 
 
 def _laplace_proposals(count, scale, rng):
-    """Return about `count` independent discrete Laplace draws of scale = t/s, possibly none."""
+    """Return about `count` independent discrete Laplace draws with scale t/s, possibly none."""
     t, s = scale.numerator, scale.denominator
     u = _uniform(count, t, rng)
     u = u[_exp_of_fraction(u, t, rng)]
@@ -201,8 +202,8 @@ def _laplace_proposals(count, scale, rng):
 
 
 def _gaussian_proposals(count, variance, rng):
-    """Return about `count` independent discrete Gaussian draws of variance = n/d, possibly none. A Laplace draw y
-    of scale t is accepted with probability e^-x, x = (|y| t d - n)^2 / (2 n d t^2)."""
+    """Return about `count` independent discrete Gaussian draws with sigma^2 = n/d, possibly none. A Laplace draw y of
+    scale t is accepted with probability e^-x, where x = (|y| t d - n)^2 / (2 n d t^2)."""
     n, d = variance.numerator, variance.denominator
     t = math.isqrt(n // d) + 1
     y = _laplace_proposals(count, Fraction(t), rng)
@@ -215,7 +216,7 @@ def _gaussian_proposals(count, variance, rng):
 
 
 def _collect(shape, size, propose):
-    """Return draws of `shape` from batches of accepted proposals, as int64 if `size` is below 2^50."""
+    """Return an array of `shape` filled with accepted proposals, as int64 if `size` is below 2^50."""
     count = _count(shape)
     parts, missing = [np.zeros(0, dtype=np.int64)], count
     while missing > 0:
@@ -226,7 +227,7 @@ def _collect(shape, size, propose):
 
 
 def _uniform(count, bound, rng):
-    """Return `count` draws from 0, ..., bound - 1, by rejecting words of random bits that are not below the bound."""
+    """Return `count` uniform draws from 0, ..., bound - 1, by rejecting random words that are not below `bound`."""
     bits = (bound - 1).bit_length()
     if bits == 0:
         return np.zeros(count, dtype=np.int64)
@@ -243,12 +244,12 @@ def _uniform(count, bound, rng):
 
 
 def _words(count, bits, rng):
-    """Return `count` words of 8, 16, 32 or 64 random bits."""
+    """Return `count` words of `bits` random bits each: 8, 16, 32 or 64."""
     return np.frombuffer(rng.bytes(count * bits // 8), dtype=f"<u{bits // 8}")
 
 
 def _long_words(count, bits, rng):
-    """Return `count` Python ints of at least `bits` random bits."""
+    """Return `count` Python ints of at least `bits` random bits each."""
     size = (bits + 7) // 8
     data = rng.bytes(count * size)
     return np.array([int.from_bytes(data[i : i + size], "little") for i in range(0, count * size, size)], dtype=object)

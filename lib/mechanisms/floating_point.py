@@ -1,13 +1,12 @@
-"""The textbook Laplace sampler in floating point, and what its last bits reveal (Mironov 2012).
+"""Show what the last bits of the textbook Laplace sampler reveal in floating point (Mironov 2012).
 
-A real Laplace variable takes every value. The sampler ``value +- scale * log(u)``, where u is one of the 2^bits
-multiples of 2^-bits in (0, 1], does not. Each `value` makes many of the doubles near an output impossible, and anybody
-can compute which doubles these are. An output that only one table can give identifies that table, however small epsilon
-is.
+A real Laplace variable takes every value. The sampler ``value +- scale * log(u)`` does not, because u is one of the
+2^bits multiples of 2^-bits in (0, 1]. Each `value` makes many of the doubles near an output impossible, and anybody can
+compute which doubles these are. An output that only one table can give identifies that table, however small epsilon is.
 
 - `textbook_laplace` is the sampler; `reachable` decides whether an output can come from a value.
 - `attack` measures how often an output identifies the table.
-- `lattice_laplace` is the remedy, exact noise on the multiples of a power of two.
+- `lattice_laplace` is the remedy: it adds exact noise to a multiple of a power of two.
 
 `noise.laplace`, numpy's sampler, has the same flaw with other multiples of 2^-53; see `SAMPLERS`.
 """
@@ -26,8 +25,8 @@ from ..numerics.checks import Numbers, number, whole
 from . import exact_noise, noise
 from .noise import SystemRandomness
 
-# The possible k of noise below and above 0. numpy takes the logarithm of U + U for a U < 1/2, otherwise of
-# (2 - U) - U, whose first difference is rounded. (U is a multiple of 2^-53.)
+# For noise below 0 and for noise above 0: whether k is possible. numpy draws a multiple U of 2^-53. It takes the
+# logarithm of U + U if U < 1/2, and otherwise of (2 - U) - U, where 2 - U is rounded.
 SAMPLERS = {
     "textbook": (lambda k: k >= 1, lambda k: k >= 1),
     "numpy": (lambda k: k % 2 == 0, lambda k: (k % 2 == 0) | (k % 8 == 1) | (k % 8 == 7)),
@@ -56,7 +55,7 @@ def textbook_laplace(
 def reachable(
     output: ArrayLike, value: ArrayLike, scale: float, *, sampler: str = "textbook", bits: int = 53
 ) -> np.ndarray:
-    """Return whether the sampler can give `output` when the true answer is `value`, as booleans; the two broadcast.
+    """Return booleans: whether the sampler can give `output` when the true answer is `value`. The arguments broadcast.
 
     output, value : finite; scale, bits : as for `textbook_laplace`
     sampler : "textbook", or "numpy" for ``value + noise.laplace(shape, scale)``, with bits 53
@@ -77,11 +76,11 @@ def reachable(
 
 def _reaches_down(output, value, scale, bits, possible):
     """Return whether some `possible` k in 1, ..., 2^bits gives value + scale log(k 2^-bits) == output, after all
-    roundings. Multiplication and addition round monotonically, and so, up to its last bit, does the logarithm.
-    Bisection therefore finds where the answers pass `output`. If logarithms err by less than two units in the last
-    place, answers out of order come from k whose true logarithms are within 2^-50 |log u| of each other. Since u |log
-    u| < 0.37, these are fewer than 4 neighbouring k. All of them are tried. If more than 8 values of k have the same
-    answer, at least one of these k is `possible`.
+    roundings. Rounded multiplication and addition are monotone, and so is the rounded logarithm, up to its last bit.
+    Bisection therefore finds where the answers pass `output`. If the error of a logarithm is less than two units in the
+    last place, answers are out of order only for values of k whose true logarithms are within 2^-50 |log u| of each
+    other. Since u |log u| < 0.37, these are fewer than 4 neighbouring k. All of them are tried. If more than 8 values
+    of k give the same answer, at least one of them is `possible`.
     """
 
     def answers(k, log):
@@ -141,8 +140,8 @@ def lattice_laplace(value: ArrayLike, epsilon: float | Fraction, sensitivity: fl
 
     value : finite, any shape, at most 2^52 granularities from 0; epsilon : (0, inf), a float or a Fraction
     sensitivity : L1 sensitivity of the query before rounding, (0, inf). Rounding can increase the sensitivity of a
-        single number to the next multiple of the granularity, and each further entry of a vector adds one granularity.
-        The noise is large enough for this
+        single number to the next multiple of the granularity; each further entry of a vector can add one granularity.
+        The noise allows for this increase
     granularity : a power of two, far below the scale of the noise; rng : may also be `noise.system_rng()`
     The result, an array of floats, is exactly epsilon-DP. The sum is computed without
     further rounding unless it exceeds 2^53 granularities.

@@ -1,15 +1,15 @@
-"""The interface of every mechanism in `mechanisms`.
+"""Define the interface of the mechanisms in `mechanisms`.
 
-A mechanism reports its `sensitivity` and the cost of one run, in every notion of `accounting` (an `Accountant` gives
-the total cost of several mechanisms):
+A mechanism reports its `sensitivity` and the cost of one run in every notion of `accounting`. (An `Accountant` gives
+the total cost of several mechanisms.)
 
 - `epsilon` is the parameter of pure DP, inf if the mechanism is not pure-DP, and `rho` is the parameter of zCDP.
 - `delta(epsilon)` is the curve of all pairs (epsilon, delta), and `epsilon_at(delta)` is the inverse.
 - `rdp(alpha)` is the RDP epsilon at orders in (1, inf), and `prv` is the privacy loss as a random variable.
 
-The guarantee is for the neighbours, unbounded or bounded, that the sensitivity was computed for. ``release(value, *,
-rng)`` applies the mechanism. For `audit`, `worst_case` is a pair of inputs whose outputs differ (nearly) as much as the
-guarantee allows, and `events` names the kind of events that show this difference: "thresholds" or "categories".
+The guarantee holds for the neighbours, unbounded or bounded, for which the sensitivity was computed. ``release(value,
+*, rng)`` applies the mechanism. For `audit`, `worst_case` is a pair of inputs whose outputs differ (nearly) as much as
+the guarantee allows, and `events` names the kind of events that show this difference: "thresholds" or "categories".
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class FromLoss:
 
 
 class PureDP(FromLoss):
-    """The guarantee of `epsilon`-DP alone: that of randomized response, the worst `epsilon`-DP mechanism."""
+    """The guarantee that `epsilon`-DP alone gives: that of randomized response, the worst `epsilon`-DP mechanism."""
 
     epsilon: float
 

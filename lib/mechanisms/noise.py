@@ -1,4 +1,4 @@
-"""Samplers of the noise that mechanisms add, and their sources of randomness.
+"""Define samplers of the noise that mechanisms add, and their sources of randomness.
 
 The textbook samplers here compute in floating point; `floating_point` shows what their last bits reveal.
 The samplers of `exact_noise` avoid this leak.
@@ -16,7 +16,7 @@ from ..numerics import checks
 
 
 class SystemRandomness:
-    """Random bytes of the operating system, for the samplers of `exact_noise`; see `system_rng`."""
+    """A source of random bytes from the operating system, for the samplers of `exact_noise`; see `system_rng`."""
 
     @staticmethod
     def bytes(length: int) -> bytes:
@@ -34,12 +34,12 @@ def system_rng() -> SystemRandomness:
 
 
 def gaussian(shape: int | Sequence[int], sigma: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-    """Return independent draws of `shape` from the normal distribution with standard deviation `sigma` in (0, inf)."""
+    """Return an array of `shape` of independent normal draws with mean 0 and standard deviation `sigma` in (0, inf)."""
     return generator(rng).normal(scale=checks.real("sigma", sigma, "(0, inf)"), size=shape)
 
 
 def laplace(shape: int | Sequence[int], scale: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-    """Return independent draws of `shape` from the Laplace distribution with density e^(-|x|/scale)/(2 scale).
+    """Return an array of `shape` of independent draws from the Laplace distribution, density e^(-|x|/scale)/(2 scale).
 
     scale : (0, inf); the standard deviation is sqrt(2) scale
     """

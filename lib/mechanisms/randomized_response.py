@@ -63,8 +63,8 @@ class RandomizedResponse(PureDP):
     def rho(self) -> float:
         """Return the zCDP rho, sup D_alpha/alpha: epsilon tanh(epsilon/2) if k = 2, at most 0.05 % too large if k > 2.
 
-        The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon, so between two orders
-        no quotient D_alpha / alpha exceeds D at the larger order divided by the smaller order, and beyond the grid no
+        The search covers a grid of orders from 1 to epsilon / D_1. D_alpha increases to epsilon. So between two orders,
+        no quotient D_alpha / alpha exceeds D at the larger order divided by the smaller order. Beyond the grid, no
         quotient exceeds D_1. If v is the mean square of the losses, the quotients of all orders up to alpha lie below
         e^(alpha epsilon) v/2, and D_1 lies above e^-epsilon v/2. So for small epsilon the grid can start at a larger
         order than 1.
@@ -88,7 +88,7 @@ class RandomizedResponse(PureDP):
         return 0, 1
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> NDArray[np.int64]:
-        """Return reports, int64, for values in {0, ..., k - 1} of any shape. rng : may also be `noise.system_rng()`"""
+        """Return reports, int64, for values in {0, ..., k - 1}, any shape. rng : may also be `noise.system_rng()`"""
         value = checks.integer("value", value, f"[0, {self.k - 1}]").astype(np.int64)
         honest = _truths(value.size, float(self.epsilon), self.k, rng).reshape(value.shape)
         other = exact_noise.uniform_integers(value.shape, self.k - 1, rng=rng)
@@ -96,7 +96,7 @@ class RandomizedResponse(PureDP):
 
 
 def _truths(count, epsilon, k, rng):
-    """Return exact coins of probability `truth`, comparing its binary digits with random digits, 64 at a time."""
+    """Return exact coins of probability `truth`: compare its binary digits with random digits, 62 at a time."""
     words = exact_noise.uniform_integers(count, 2**62, rng=rng)
     first = _digits(epsilon, k, 62)
     heads = words < first
@@ -110,7 +110,7 @@ def _truths(count, epsilon, k, rng):
 
 @lru_cache(maxsize=256)
 def _digits(epsilon, k, bits):
-    """Return the integer part of the irrational 2^bits / (1 + (k - 1) e^-epsilon), which enough digits decide."""
+    """Return the integer part of 2^bits / (1 + (k - 1) e^-epsilon), which is irrational, from enough digits."""
     digits = bits // 3 + 20
     while True:
         with localcontext(prec=digits):

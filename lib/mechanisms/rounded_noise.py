@@ -1,4 +1,4 @@
-"""The rounded Gaussian: a normal deviate times sigma, rounded to the nearest integer, with exact probabilities.
+"""Draw from the rounded Gaussian, a normal variable times sigma, rounded to the nearest integer, exactly.
 
 For integers z, rounding z + sigma g gives z + round(sigma g). Integers with this noise are therefore post-processing of
 the Gaussian mechanism. With L2 sensitivity s, they are (s/sigma)-GDP (Dong, Roth, Su 2022), whereas the discrete
@@ -12,11 +12,11 @@ Without its sign, the exponent is
 
     x (2 k + x)/2 = j (2 k u + j)/(2 u^2) + f (2 m + f)/(2 u^2).
 
-The first term is rational and gets the coin of `exact_noise.bernoulli_exp`. For the second term, c(f), coins of
-probability c(f)/i for i = 1, 2, ... are tossed until one fails, and the result is heads if that i is odd, as in
-`exact_noise`. Each coin compares one or two new uniform numbers with the same f. The number f itself is never drawn: if
-n numbers were below f, the next `more` numbers are all below f with probability (n + 1)/(n + 1 + more). The coins need
-c(f) <= 1, which holds for u > k. Multiplying u and q by the same number leaves sigma unchanged and makes u large
+The first term is rational, and `exact_noise.bernoulli_exp` gives its coin. For the second term, c(f), coins of
+probability c(f)/i for i = 1, 2, ... are tossed until one fails. As in `exact_noise`, the result is heads if the i of
+this coin is odd. Each coin compares one or two new uniform numbers with the same f. The number f itself is never drawn:
+if n numbers were below f, the next `more` numbers are all below f with probability (n + 1)/(n + 1 + more). The coins
+need c(f) <= 1, which holds for u > k. Multiplying u and q by the same number leaves sigma unchanged and makes u large
 enough. All arithmetic is on integers.
 """
 
@@ -39,7 +39,7 @@ _FINE = 2**10  # u is at least so many times k + 1, so that few coins of the sec
 def rounded_gaussian(
     shape: int | Sequence[int], sigma: float | Fraction, *, rng: np.random.Generator | SystemRandomness
 ) -> np.ndarray:
-    """Return independent draws of `shape` of sigma g, rounded to the nearest integer, for standard normal g.
+    """Return an array of `shape` of independent draws of sigma g, rounded to the nearest integer; g is standard normal.
 
     sigma : (0, inf)
     Draws are int64, or Python ints (dtype object) for a sigma of 2^50 and more. Source: Karney 2016, Algorithm N.

@@ -32,7 +32,7 @@ def exponential(scores: ArrayLike, epsilon: float, sensitivity: float, *, rng: n
     exponent, and the index of the largest sum is chosen, so no exponential is computed. The choice is epsilon-DP. Its
     privacy loss has a range of epsilon, so the choice is also epsilon^2/8-zCDP (miura2025, Definition 2.6; Cesar and
     Rogers 2021, Lemma 4).
-    Raises ``ArithmeticError`` for exponents that overflow.
+    Raises ``ArithmeticError`` if an exponent overflows.
     """
     scores, epsilon = _scores(scores, 1), checks.number("epsilon", epsilon, "[0, inf)")
     return int(_largest(scores, epsilon, checks.number("sensitivity", sensitivity, "(0, inf)"), rng))
@@ -99,7 +99,7 @@ class Exponential(PositiveFields):
 
     @property
     def rho(self) -> float:
-        """Return the zCDP parameter rho, in (0, inf]: epsilon^2/8, that of bounded range."""
+        """Return the zCDP parameter rho of bounded range, epsilon^2/8, in (0, inf]."""
         return float(accounting.bounded_range_zcdp(self.epsilon))
 
     @property
@@ -112,7 +112,7 @@ class Exponential(PositiveFields):
         """Return two neighbouring pairs of scores.
 
         The odds of the first candidate are e^-3 in the first pair and e^(epsilon - 3) in the second. The privacy loss
-        would reach epsilon only in the limit of odds of 0.
+        reaches epsilon only in the limit as the odds go to 0.
         """
         gap = 6 * self.sensitivity / self.epsilon
         return np.array([0.0, gap]), np.array([self.sensitivity, gap - self.sensitivity])
@@ -131,7 +131,7 @@ class Exponential(PositiveFields):
         return plain(np.clip(self.epsilon + 2 * np.log1p(-root) + 2.0**-50 * self.epsilon, 0.0, self.epsilon))
 
     def rdp(self, alpha: ArrayLike) -> Numbers:
-        """Return the largest RDP epsilon of any mechanism of this range, at each order `alpha` in (1, inf).
+        """Return, at each order `alpha` in (1, inf), the largest RDP epsilon of any mechanism with this bounded range.
 
         For the pair with the losses t and t - epsilon (see `accounting.bounded_range`), e^((alpha-1) D_alpha) is
         y^(alpha-1) (a - b y) / (1 - e^-epsilon), with y = e^t, a = 1 - e^(-alpha epsilon) and b = e^-epsilon -
@@ -171,7 +171,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
 
     epsilon : (0, inf); sensitivity : the largest change of any score between neighbours, (0, inf)
 
-    The expected score is never worse than that of the exponential mechanism of the same epsilon. But permute-and-flip
+    The expected score is never worse than that of the exponential mechanism with the same epsilon. But permute-and-flip
     does not have bounded range, and composes like any epsilon-DP mechanism. Permute-and-flip is equivalent to reporting
     the largest score after adding exponential noise of scale 2 sensitivity / epsilon to each score (Ding et al. 2021).
     Coq checks that the mechanism is epsilon-DP and that integrals give its probabilities:
@@ -199,8 +199,8 @@ class PermuteAndFlip(PositiveFields, PureDP):
         """Return the probability of each choice among `scores`, shape (k,).
 
         Random order means that each candidate comes at a uniform time in [0, 1]. If p_i is the probability of candidate
-        i's coin, candidate i is chosen with probability p_i times the integral, over its time t, of the product of
-        1 - t p_j over j != i, a polynomial in t.
+        i's coin, candidate i is chosen with probability p_i times the integral of the product of 1 - t p_j over j != i,
+        where t is its time. The product is a polynomial in t.
         """
         scores = _scores(scores, 1)
         p = np.exp(_exponents(scores - scores.max(), self.epsilon, self.sensitivity))
@@ -209,7 +209,7 @@ class PermuteAndFlip(PositiveFields, PureDP):
         return p * (weights / 2 @ (np.prod(1 - t * p, axis=1)[:, None] / (1 - t * p)))
 
     def release(self, value: ArrayLike, *, rng: np.random.Generator | SystemRandomness) -> int | NDArray[np.int64]:
-        """Return the index chosen among scores `value`, (k,), or m indices, (m, k).
+        """Return the index chosen among the scores `value`, shape (k,), or m indices for shape (m, k).
 
         rng : may also be `noise.system_rng()`
         """

@@ -1,4 +1,4 @@
-"""Sensitivity of a query between neighbouring tables, by formula and by enumerating all tables of a small domain.
+"""Compute the sensitivity of a query, by formula or by enumerating all tables over a small domain.
 
 Neighbours are "unbounded" if one record is added or removed, so that the number n of records differs. Neighbours are
 "bounded" if one record is replaced; n is then the same for both tables and counts as public.
@@ -53,12 +53,12 @@ def of_histogram(norm: float = 1, neighbours: str = "unbounded") -> float:
 
 
 def of_mean(low: float, high: float, n: float | None = None, *, neighbours: str) -> float:
-    """Return the sensitivity of the mean of numbers in [low, high]; the mean of no records counts as the middle.
+    """Return the sensitivity of the mean of numbers in [low, high]; an empty table has the midpoint as its mean.
 
-    - "bounded" with n, which is public, an integer >= 1: the result is (high - low)/n, the "1/n" of kiri2019.
+    - "bounded" with n (public, an integer >= 1): the result is (high - low)/n, the "1/n" of kiri2019.
     - "unbounded" without n: over tables of all sizes, the mean moves by at most (high - low)/2 (from one record to
       two).
-    - "unbounded" with n: the most that the mean moves from a table OF n RECORDS is (high - low)/n for n >= 2. This
+    - "unbounded" with n: the largest change of the mean from a table OF n RECORDS is (high - low)/n for n >= 2. This
       result is a local sensitivity. Noise scaled to it is not differentially private, because its scale reveals n.
       (Instead, divide a noisy sum by a noisy count.)
 
@@ -88,13 +88,13 @@ class Witness(NamedTuple):
 def brute_force(
     query: Callable[[tuple], ArrayLike], domain: Iterable[Any], n: int, *, neighbours: str, norm: float = 1
 ) -> Witness:
-    """Return the sensitivity of a query over all tables of records from `domain`, with neighbours that attain it.
+    """Return the sensitivity of a query over all tables of records from `domain`, and two neighbours that attain it.
 
     query : symmetric function of a tuple of records, which returns a number or an array
     domain : the values a record can take, at least two; n : integer >= 1; norm : 1, 2 or inf
     neighbours : "bounded" tables have exactly n records, "unbounded" ones at most n
 
-    Time grows as k times the number of tables, (n + k)! / (n! k!) for k values.
+    The running time grows as k times the number of tables, (n + k)! / (n! k!), if `domain` has k values.
 
     >>> from lib.mechanisms.sensitivity import brute_force
     >>> print(brute_force(sum, domain=(0, 1, 3), n=3, neighbours="bounded"))

@@ -2,9 +2,9 @@
 
 The mixture sum_j p(y|y_j) w(y_j)/N of the perturbed records is fitted to the same records by maximum likelihood
 (equation 12). The weights are w = K alpha with non-negative coefficients alpha. The mean of the weights, b . alpha, is
-1, where b contains the column means of K (equation 11). So the theta_r = b_r alpha_r are mixing proportions of the
-columns of P K, each divided by N b_r. `lib.numerics.mixing_proportions` finds them and certifies the result.
-`algorithm_1` is the paper's algorithm.
+1, where b contains the column means of K (equation 11). So theta_r = b_r alpha_r are mixing proportions, and the
+components are the columns of P K, each divided by N b_r. `lib.numerics.mixing_proportions` finds the proportions and
+certifies the result. `algorithm_1` is the paper's algorithm.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ with extra("classifiers"):
 SOLVERS = ("certified", "algorithm 1")
 SCALINGS = ("range", "standard", "none")
 FIRST_POOL = 100
-# Kernel entries with smaller exponents are left out if few others remain. A record is its own neighbour, at exponent 0,
-# and its row of P varies by a factor e^epsilon. So for n records, less than n e^(epsilon - 100) of a column of P K is lost.
+# Kernel entries with smaller exponents are left out if few others remain. The entry of a record with itself has
+# exponent 0, and the entries of a row of P differ by at most a factor e^epsilon. So for n records, a column of P K
+# loses less than a proportion n e^(epsilon - 100).
 NEGLIGIBLE = -100.0
 
 
 def normalised(weights: ArrayLike) -> NDArray[np.float64]:
-    """Return weights (n,) divided by their mean. Raises ``ValueError`` if any is < 0 or not finite, or all are 0."""
+    """Return weights (n,) divided by their mean. Raises ``ValueError`` if one is < 0 or not finite, or if all are 0."""
     weights = checks.real("weights", weights, "[0, inf)")
     with np.errstate(over="ignore"):
         total = weights.sum()
@@ -44,7 +45,7 @@ def normalised(weights: ArrayLike) -> NDArray[np.float64]:
 
 
 def effective_sample_size(weights: ArrayLike) -> float:
-    """Return (sum w)^2 / sum w^2 in [1, n], the number of equally weighted records whose mean has the same variance.
+    """Return (sum w)^2 / sum w^2, in [1, n]: the mean of this number of equally weighted records has the same variance.
 
     >>> from lib.microdata import effective_sample_size
     >>> print(effective_sample_size([1.0, 1.0, 1.0]), effective_sample_size([1.0, 0.0, 0.0]))
@@ -64,7 +65,7 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
     tol : e in [0, inf); the loop ends when |alpha_new - alpha|^2 < e
     start : alpha before the first step, >= 0. By default all entries are equal
     The trace contains the log-likelihood sum_i ln(P K alpha / n)_i before each step and after the last. The paper does
-    not give beta. By default beta begins at 1000, and is permanently divided by ten whenever a step would lower the
+    not give beta. By default beta begins at 1000 and is divided by ten, permanently, whenever a step would lower the
     likelihood.
 
     We make three corrections: b contains the column means of K (the paper prints row means, which are the same if K is
@@ -105,7 +106,7 @@ def algorithm_1(P: np.ndarray | Pairwise, K: np.ndarray | Pairwise, *, rate: flo
 
 
 def _cycle(alpha, b) -> np.ndarray:
-    """Return alpha shifted along b to b . alpha = 1, clipped at 0 and rescaled to b . alpha = 1."""
+    """Shift alpha along b to b . alpha = 1, clip it at 0, and return it rescaled to b . alpha = 1."""
     return _rescaled(np.maximum(0, alpha + (1 - b @ alpha) * b / (b @ b)), b)
 
 
@@ -161,7 +162,7 @@ def maximum_likelihood(
 
 
 def _mixture(P, K, live, sums):
-    """Return `columns` and `scores` for `mixing_proportions.fit`: the `live` columns of P K, over their `sums` in K."""
+    """Return `columns` and `scores` for `mixing_proportions.fit`: columns `live` of P K divided by `sums` of K."""
     if isinstance(K, np.ndarray):
         a = P @ (K[:, live] / sums)
         return (lambda index: a[:, index]), (lambda ratios: a.T @ ratios)
@@ -180,7 +181,7 @@ def _mixture(P, K, live, sums):
 
 
 class Features:
-    """Records as the rows of a real matrix: 0/1 columns for categories, one column for a numeric attribute.
+    """A map from records to the rows of a real matrix: 0/1 columns for categories, one column for a numeric attribute.
 
     scaling : how numeric values are scaled: "range" (to [0, 1] over the public range), "standard" (mean 0 and
         variance 1 over the `records` given here) or "none"
@@ -253,7 +254,7 @@ class _DensityRatio(BaseEstimator):
         return self.basis(records) @ self.alpha_
 
     def score(self, records: ArrayLike) -> float:
-        """Return the mean log-density of perturbed `records` under the fit, which cross-validation compares."""
+        """Return the mean log-density of perturbed `records` under the fit; cross-validation compares these means."""
         density = self.perturbation.transitions(self.perturbation.check(records), self.records_) @ self.weights_
         return float(np.mean(np.log(density / len(self.records_))))
 
@@ -263,18 +264,18 @@ class KernelDensityRatio(_DensityRatio):
 
     Parameters
     ----------
-    perturbation : the `Perturbation` that the records went through
+    perturbation : the `Perturbation` that was applied to the records
     width : sigma^2 of the paper, which takes 1000, in [1e-100, inf) and not too small for the features
-        (`gaussian_kernel`); or a sequence of candidates, of which cross-validation on the perturbed records chooses the
-        one with the highest mean log-density
+        (`gaussian_kernel`); or a sequence of candidates, from which cross-validation on the perturbed records chooses
+        the width with the highest mean log-density
     scaling : how numeric attributes are scaled in the kernel: "range", "standard" or "none". The paper does not say
         how. Categories enter as 0/1 columns
     solver : "certified", or "algorithm 1" for the algorithm of the paper, which needs two dense arrays of n^2 numbers
     rate : learning rate of algorithm 1 in (0, inf); `algorithm_1` describes the default
     tol : the gap in (0, inf) below which "certified" ends (default 0.01), or the e of algorithm 1 (default 1e-12)
     max_iter : integer >= 1; the default is 100 rounds of "certified", or 1000 iterations of algorithm 1
-    folds, cv_records, rng : for a sequence of widths: the number of folds >= 2, the largest number of records in all
-        folds together, and the numpy Generator that draws these records. A sequence of widths requires rng
+    folds, cv_records, rng : for a sequence of widths, the number of folds (>= 2), the largest number of records in all
+        folds together, and the numpy Generator that draws these records, which is then required
 
     Attributes
     ----------
@@ -283,7 +284,7 @@ class KernelDensityRatio(_DensityRatio):
     gap_ : a bound on how far the log-likelihood is below the maximum
     trace_ : log-likelihoods, (n_iter_,), or (n_iter_ + 1,) for algorithm 1
     n_iter_, converged_ : number of iterations, and whether the gap or the step became small enough
-    width_ : the width used; scores_ : (candidates,), mean log-densities of the cross-validation, if there was one
+    width_ : the width used; scores_ : (candidates,), mean log-densities in the cross-validation, if there was one
 
     >>> import numpy as np
     >>> from lib.microdata import KernelDensityRatio, Perturbation
@@ -327,7 +328,7 @@ class KernelDensityRatio(_DensityRatio):
         return float(widths[scores.argmax()])
 
     def basis(self, records: ArrayLike | None = None) -> Pairwise:
-        """Return K (h, n), the kernel of perturbed `records` (default: the fit's records) and the fit's records."""
+        """Return K (h, n), the kernel of `records` (default: the fitted ones) and the fitted records, all perturbed."""
         points = None if records is None else self._features(self.perturbation.check(records))
         return gaussian_kernel(self._centres, self.width_, points=points)
 
@@ -340,11 +341,12 @@ class LinearDensityRatio(_DensityRatio):
     and only if their minima add up to 0 or more. So constants can be moved between the functions until each function is
     non-negative. The non-negative functions of one attribute are the non-negative combinations of its columns.
 
-    With ``solver="algorithm 1"`` numeric attributes enter once, scaled by `scaling`, as in the paper. Weights of values
-    below 0 can then be negative, and weights of values above 0 can only rise with the value.
+    With ``solver="algorithm 1"`` numeric attributes enter once, scaled by `scaling`, as in the paper. Weights can then
+    be negative where a scaled value is below 0, and weights can only increase with the value.
 
-    Parameters and attributes are those of `KernelDensityRatio`, without a width. P is multiplied by the M' columns once,
-    block by block. An iteration then takes n M' operations, and a fit stores n M' numbers (algorithm 1: n^2).
+    Parameters and attributes are those of `KernelDensityRatio`, without a width. With M' columns, P is multiplied by
+    the columns once, block by block. Then an iteration takes n M' operations, and a fit stores n M' numbers (algorithm
+    1: n^2).
     """
 
     def __init__(self, perturbation: Perturbation, *, scaling: str = "range", solver: str = "certified",

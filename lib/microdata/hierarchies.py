@@ -1,17 +1,17 @@
 """Generalization hierarchies: which values are merged, level by level, up to `*` (hasegawa2015, sections 1.1.1 and 5).
 
-The folder ``adult_hierarchies`` has a readable file for each attribute of Adult. hasegawa2015 modelled its hierarchies
-on Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE 2005), and does not print
-them. The files that Fung et al. published were unavailable. The parts here that follow Fung et al. come from taxonomy
-trees in public implementations of their method (two give the trees in full; a third differs on marital-status and
-workclass). The head of each file says which parts are ours. Fung et al. chose the groups of workclass, education (and,
-as intervals, education-num), marital-status, occupation, relationship, sex and most of native-country. We chose the
-groups of race, and all intervals of age, capital-gain, capital-loss and hours-per-week; the algorithm of Fung et al.
-finds such intervals itself. Fung et al. leave out records with ``?``. Here ``?`` is a value, separate from all others
-up to the top.
+The folder ``adult_hierarchies`` contains a text file for each attribute of Adult that has a hierarchy. hasegawa2015
+modelled its hierarchies on Fung, Wang and Yu, Top-Down Specialization for Information and Privacy Preservation (ICDE
+2005), and does not print them. The files that Fung et al. published were unavailable. The parts that follow Fung et al.
+are therefore taken from taxonomy trees in public implementations of their method. (Two implementations give the trees
+in full; a third differs on marital-status and workclass.) The head of each file says which parts are ours. Fung et al.
+chose the groups of workclass, education (and, as intervals, education-num), marital-status, occupation, relationship,
+sex and most of native-country. We chose the groups of race, and all intervals of age, capital-gain, capital-loss and
+hours-per-week; the algorithm of Fung et al. finds such intervals itself. Fung et al. leave out records with ``?``. Here
+``?`` is a value, separate from all others up to the top.
 
-A file of categories has a row ``value,level 1,level 2,...`` for each value. A file of intervals has a row for each
-level: the starts of its intervals, and the end of the range. Lines that start with ``#`` are comments.
+A file of categories contains a row ``value,level 1,level 2,...`` for each value. A file of intervals contains a row for
+each level, with the starts of its intervals and the end of the range. Lines that start with ``#`` are comments.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ QUASI_IDENTIFIERS = (
 
 @dataclass(frozen=True, eq=False)
 class Hierarchy:
-    """An immutable generalization of the values of one attribute, made by `categories`, `intervals` or `load`.
+    """An immutable hierarchy of generalizations of one attribute, made by `categories`, `intervals` or `load`.
 
     attribute : the name of the attribute
     values : all values of the attribute, (d,), strings or the integers from the smallest to the greatest
@@ -89,7 +89,7 @@ class Hierarchy:
         return self.values.dtype.kind == "i"
 
     def codes(self, values: ArrayLike, level: int) -> NDArray[np.int64]:
-        """Return the group of each of `values` (n,) at `level` in [0, height], as a position in ``labels[level]``, (n,).
+        """Return the groups of `values` (n,) at `level` in [0, height], as positions in ``labels[level]``, (n,).
 
         Raises a ``ValueError`` that names a value missing from the hierarchy.
         """
@@ -135,9 +135,10 @@ class Hierarchy:
 def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
     """Return a hierarchy of strings.
 
-    rows : at least one, each with a value and the labels of its groups at levels 1, 2, ..., the last of them ``*``
+    rows : at least one, each a value followed by the labels of its groups at levels 1, 2, ..., the last of which is
+        ``*``
 
-    Raises ``ValueError`` for a value that occurs twice or lacks a level, or if a level splits a group of the level below.
+    Raises ``ValueError`` if a value occurs twice or lacks a level, or if a level splits a group of the level below.
     """
     rows = [tuple(row) for row in rows]
     if not rows:
@@ -156,11 +157,11 @@ def categories(attribute: str, rows: Iterable[Sequence[str]]) -> Hierarchy:
 def intervals(attribute: str, starts: Iterable[ArrayLike]) -> Hierarchy:
     """Return a hierarchy of integers.
 
-    starts : for each level from 1 an increasing sequence of integers: the starts of its intervals, and the end of the
-        range, which is in the last interval. All sequences have the same ends. Each is part of the sequence before it,
-        and the last sequence contains only the ends
+    starts : for each level from 1 on, an increasing sequence of integers: the starts of its intervals and then the end
+        of the range, which belongs to the last interval. All sequences have the same ends. Each sequence is a subset of
+        the previous one, and the last sequence contains only the ends
 
-    Raises ``ValueError`` for a number out of order, or one at which a level splits an interval of the level below.
+    Raises ``ValueError`` if a number is out of order, or if a level splits an interval of the level below.
     """
     cuts = [checks.integer(f"starts of {attribute!r}", level, "(-inf, inf)").astype(int) for level in starts]
     if not cuts:
@@ -188,10 +189,11 @@ def _interval(low, high) -> str:
 
 
 def load(file: str | Path, attribute: str) -> Hierarchy:
-    """Return the hierarchy of `attribute` from the path `file`, a CSV file in UTF-8 with a line of columns.
+    """Read the hierarchy of `attribute` from the path `file`, a CSV file in UTF-8 whose first line names the columns.
 
-    The first column is "value" (see `categories`) or "level", and then the second has the starts of `intervals`. Empty
-    lines and lines that begin with # do not count. Raises ``ValueError`` that names the file, the attribute and the line.
+    The first column is "value" (see `categories`) or "level"; in a file with levels, the second column contains the
+    starts of `intervals`. Empty lines and lines that begin with # are skipped. Raises a ``ValueError`` that names the
+    file, the attribute and, where there is one, the line.
     """
     named, data = f"hierarchy of {attribute!r}, {file}", Path(file).read_bytes()
     rows: list[tuple[int, list[str]]] = []
@@ -226,7 +228,7 @@ def load(file: str | Path, attribute: str) -> Hierarchy:
 def adult(attributes: Iterable[str] = QUASI_IDENTIFIERS) -> dict[str, Hierarchy]:
     """Return Adult's hierarchies by attribute; the default is the ten attributes of hasegawa2015, Table 2.
 
-    attributes : any attributes that have a file: these ten, education, race and native-country
+    attributes : any attributes that have a file: these ten, education, race or native-country
     """
     known = sorted(file.stem for file in FOLDER.glob("*.csv"))
     for attribute in attributes:

@@ -1,9 +1,10 @@
-"""Iterative Bayes: the original records' histogram, estimated from perturbed ones (hasegawa2015, section 2.2.2).
+"""Iterative Bayes: estimate the histogram of the original records from perturbed ones (hasegawa2015, section 2.2.2).
 
 Let x be the vector of the probabilities of all cells of the multidimensional histogram, T the matrix of transition
 probabilities between cells, and h the histogram of the perturbed records. Equation (6) maximizes sum_y h_y ln (T x)_y.
 The paper uses the EM algorithm, x <- x * T^T(h / T x) / n. The matrix T is a product over the attributes, so T is
-applied attribute by attribute and never formed. An iteration takes (number of cells) * (sum of the sizes) operations.
+applied attribute by attribute and never formed. An iteration takes (number of cells) * (sum of the matrices' sizes)
+operations.
 """
 
 from __future__ import annotations
@@ -34,15 +35,15 @@ class IterativeBayes(BaseEstimator):
 
     Parameters
     ----------
-    perturbation : the `Perturbation` that the records went through
+    perturbation : the `Perturbation` that was applied to the records
     bins : the number >= 1 of bins of equal width for each numeric attribute, or a mapping from numeric attributes to
         this number or to increasing edges, from the low to the high end of the range; attributes left out have 10 bins.
         A bin includes its lower edge, and the last bin includes both edges. The fit assumes that the original values
         are uniform within each bin
     tol : in (0, inf); the fit ends when the gap of the log-likelihood (`lib.numerics.mixing_proportions`) is below `tol`
     max_iter : the largest number of EM steps, integer >= 1; EM is slow if the perturbation is strong
-    accelerated : whether to extrapolate from every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM)
-        and keep an extrapolation if it is at least as likely; False gives the algorithm of the paper
+    accelerated : whether to extrapolate after every two steps (Varadhan and Roland, Scand. J. Statist. 2008: SQUAREM)
+        and keep each extrapolation whose likelihood is at least as large; False gives the algorithm of the paper
 
     Attributes
     ----------
@@ -58,7 +59,7 @@ class IterativeBayes(BaseEstimator):
         self.tol, self.max_iter, self.accelerated = tol, max_iter, accelerated
 
     def fit(self, records: ArrayLike) -> Self:
-        """Fit to perturbed `records`, (n, M) or a frame, and return self. Raises ``ValueError`` beyond 10^7 cells."""
+        """Fit to perturbed `records`, (n, M) or a frame, and return self. Raises ``ValueError`` above 10^7 cells."""
         if not isinstance(self.perturbation, Perturbation):
             raise ValueError(f"perturbation must be a Perturbation, got {self.perturbation!r}")
         tol = checks.number("tol", self.tol, "(0, inf)")
@@ -117,7 +118,7 @@ class IterativeBayes(BaseEstimator):
 
 
 def _edges(perturbation, bins) -> dict:
-    """Return the edges of every numeric attribute's bins."""
+    """Return the edges of the bins of every numeric attribute."""
     numeric = {name: one for name, one in perturbation.mechanisms.items() if isinstance(one, BoundedLaplace)}
     given = dict(bins) if isinstance(bins, Mapping) else dict.fromkeys(numeric, bins)
     for name in given:
@@ -137,8 +138,8 @@ def _edges(perturbation, bins) -> dict:
 
 
 def _between_bins(mechanism, edges) -> np.ndarray:
-    """Return the probability of each output bin, averaged over original values in bin s. The probability is smooth
-    within bins, so Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
+    """Return the probability of each output bin, averaged over the original values in each bin. It is smooth within a
+    bin, so Gauss-Legendre quadrature is exact to rounding unless a bin is many times as wide as phi."""
     nodes, weights = np.polynomial.legendre.leggauss(NODES)
     inputs = edges[:-1, None] + np.diff(edges)[:, None] * (nodes + 1) / 2
     below = mechanism.distribution(edges[:, None, None], np.clip(inputs, mechanism.low, mechanism.high))

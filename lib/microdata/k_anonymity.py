@@ -5,21 +5,21 @@
 - `suppress`: suppression of every record whose class is smaller than k
 - `class_sizes`, `anonymity`: the sizes of a table's classes and the table's k (Sweeney 2002)
 
-Every table returned has been counted again and is k-anonymous.
+The classes of every returned table are counted again, to check that it is k-anonymous.
 
 The search. A node x gives a level for each attribute. The loss G(x) of the table with nothing left out has one term
-for each attribute. So G is known for every node, and rises with the levels. The set S(x) of records that must be left
-out contains all classes smaller than k. Classes merge as levels rise, so S shrinks. A record left out counts as fully
-generalized. So for n records, where g_i(x) is the loss of record i,
+for each attribute. So G is known for every node, and increases with the levels. The set S(x) of records that must be
+left out contains all classes smaller than k. Classes merge as levels rise, so S shrinks. A record left out counts as
+fully generalized. So for n records, where g_i(x) is the loss of record i,
 
     L(x) = G(x) + p(x),  p(x) = 1/n sum over S(x) of (1 - g_i(x)),  and p(x) = infinity where S(x) is larger than permitted.
 
-As levels rise, both the terms and the set S(x) of the sum shrink, so p falls. Once p(y) is known, every node x <= y has
+As levels rise, S(x) shrinks and so do the terms of the sum, so p decreases. Once p(y) is known, every node x <= y has
 L(x) >= G(x) + p(y), and every node x >= y has p(x) <= p(y). This is predictive tagging in both directions (LeFevre,
 DeWitt and Ramakrishnan, Incognito, SIGMOD 2005) with a bound in place of a yes-or-no answer. Nodes are taken in order
-of rising G. A node is evaluated if its bound does not exceed the best loss so far. If the node is worse than the best
-one, it is raised, attribute by attribute, as long as p stays large enough to rule out the original node; the last p
-then rules out all nodes below.
+of increasing G. A node is evaluated if its bound does not exceed the best loss so far. If the node turns out to be
+worse than the best one, it is raised, attribute by attribute, as long as p stays large enough to rule out the original
+node. The p of the last node then rules out all nodes below the last node.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Suppression:
     """A table made k-anonymous by leaving records out.
 
     levels : mapping from attribute to its level, in the order of the attributes
-    frame : the records kept, generalized, with their old index; other columns are unchanged
+    frame : the remaining records, generalized, with their original index; other columns are unchanged
     suppressed : (n,), True for each record left out
     """
 
@@ -70,9 +70,9 @@ class Suppression:
 class Generalization(Suppression):
     """A table made k-anonymous by `generalize`.
 
-    loss : in [0, 1], by the chosen measure. Every cell of a record left out has the loss 1
-    nodes, checked : the number of nodes in the lattice, and the number of nodes whose classes were counted (by all
-        attributes, or by some attributes that already leave out too many records)
+    loss : in [0, 1], by the chosen measure. Every cell of a record that is left out has loss 1
+    nodes, checked : the number of nodes in the lattice, and the number of nodes whose classes were counted (over all
+        attributes, or over some attributes that already leave out too many records)
     """
 
     loss: float
@@ -82,12 +82,13 @@ class Generalization(Suppression):
 
 def generalize(records: pd.DataFrame, hierarchies: Mapping[str, Hierarchy], k: int, *, max_suppression: float = 0.0,
                loss: str = "lm") -> Generalization:  # fmt: skip
-    """Return the k-anonymous full-domain generalization of smallest loss.
+    """Return the k-anonymous full-domain generalization with the smallest loss.
 
     records : frame of n >= 1 records. Columns without a hierarchy are returned unchanged
     hierarchies : mapping from each quasi-identifier to its `hierarchies.Hierarchy`
     k : integer in [1, n]
-    max_suppression : in [0, 1], the largest proportion of records that may be left out; these are in classes below k
+    max_suppression : in [0, 1], the largest proportion of records that may be left out; they are in classes smaller
+        than k
     loss : the mean over all cells to minimize: "lm", (values in the group - 1)/(values of the attribute - 1)
         (Iyengar, KDD 2002), or "precision", level/height (1 - Prec of Sweeney, Int. J. Uncertain. Fuzz. 10(5), 2002)
 
@@ -118,7 +119,8 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
     """Return `records` without those that share their values of `attributes` with fewer than k - 1 other records.
 
     records : frame of n >= 1 records; k : integer in [1, n]; attributes : names of columns, at least one
-    levels : mapping from attribute to the level to which it is first generalized. The result has the level's labels
+    levels : mapping from attribute to the level to which it is first generalized. The result contains the labels of
+        that level
     hierarchies : mapping from each attribute in `levels` to its `Hierarchy`. By default nothing is generalized
 
     >>> import pandas as pd
@@ -136,7 +138,7 @@ def suppress(records: pd.DataFrame, k: int, *, attributes: Collection[str], leve
 
 
 def _made(records, hierarchies, levels, names, k) -> dict:
-    """Return the fields of a `Suppression` after generalizing and then leaving out classes smaller than `k`."""
+    """Generalize, leave out the classes smaller than `k`, and return the fields of a `Suppression`."""
     generalized = apply(records, hierarchies, levels)
     suppressed = class_sizes(generalized, names) < k
     frame = generalized[~suppressed]
@@ -182,7 +184,7 @@ def _level_k(k, records) -> int:
 
 
 def _classes(columns) -> np.ndarray:
-    """Return each row's class, numbered by first occurrence, from at least one pair (codes (n,), number of codes)."""
+    """Return each row's class, numbered by first occurrence. columns : pairs (codes (n,), number of codes), >= 1"""
     key, span = columns[0]
     for codes, size in columns[1:]:
         if span * size > 2**62:
@@ -194,8 +196,8 @@ def _classes(columns) -> np.ndarray:
 class _Lattice:
     """The nodes, tuples of levels, and what is known about each of them; see the module's docstring.
 
-    rising : G of every node; lower, upper : bounds of p of every node. Each axis has an entry for every level
-    known : mapping from each node that was counted to p and the number of records left out
+    rising : G of every node; lower, upper : bounds on p of every node. Each array has an axis for each attribute
+    known : mapping from each node that was counted to its p and the number of records left out
     """
 
     def __init__(self, records, hierarchies, k, allowed, loss):
@@ -243,8 +245,8 @@ class _Lattice:
         return self.known[node][0]
 
     def exceeds(self, node, need) -> bool:
-        """Return whether p(node) > need. If the bounds do not decide this, count the classes, and use a p that is not
-        above need as a bound for the nodes above."""
+        """Return whether p(node) > need. If the bounds do not decide this, count the classes; if p(node) is not above
+        `need`, record it as an upper bound for the nodes above."""
         if self.lower[node] > need or not self.upper[node] > need:
             return bool(self.lower[node] > need)
         if self.p(node) > need:
@@ -263,7 +265,7 @@ class _Lattice:
         return self.rising[node] + self.p(node)
 
     def loss(self, node) -> float:
-        """Return the loss L, a sum over attributes in their order, so that earlier counts do not affect its last digit."""
+        """Return the loss L, summed over attributes in their order, so that earlier counts do not affect it."""
         return float(self.rising[node] + self._penalty(node, self._left_out(node)[0]))
 
     def _penalty(self, node, rows) -> float:
@@ -277,7 +279,7 @@ class _Lattice:
         return self._penalty(node, rows), gone
 
     def _left_out(self, node) -> tuple[np.ndarray, float]:
-        """Return the rows that must be left out and the number of their records, or `REFUSED` if they are too many."""
+        """Return the rows that must be left out and the number of their records, or `REFUSED` if there are too many."""
         # Few nodes have all levels in common, but many have half of them in common.
         first, second = (self._half(half, node[half.start : half.stop]) for half in self._halves)
         (key, many, by_first), (other, few, by_second) = first, second
@@ -296,7 +298,7 @@ class _Lattice:
         return np.flatnonzero(small[classes[: len(self.weights)]]), gone
 
     def _small(self, counts) -> tuple[np.ndarray, float]:
-        """Return which classes, given their numbers of records, are smaller than k, and how many records these have."""
+        """Return which classes, given their numbers of records, are smaller than k, and the number of their records."""
         large = counts >= self.k
         return ~large, float(self.n - counts[large].sum())
 
@@ -320,14 +322,14 @@ class _Lattice:
 
 
 def _pairs(first, few, second, places) -> np.ndarray:
-    """Return an integer below `places` for each pair of codes; the second codes are below `few`."""
+    """Return, for each pair of codes, a distinct integer below `places`; the second codes are below `few`."""
     pairs = np.multiply(first, few, dtype=np.uint16 if places < 2**16 else np.int64)  # codes of two bytes are faster
     pairs += second
     return pairs.astype(np.intp, copy=False)  # numpy's type for look-ups, so that no look-up converts again
 
 
 def _search(lattice) -> tuple[int, ...]:
-    """Return the node of smallest loss, with ties broken as in `generalize`."""
+    """Return the node with the smallest loss; ties are broken as in `generalize`."""
     best = _descend(lattice)
     rising, lower = lattice.rising.ravel(), lattice.lower.ravel()  # views, which show new bounds at once
     for block in _graded(rising, best + TIE):
@@ -354,7 +356,7 @@ def _graded(rising, most) -> list[np.ndarray]:
 
 
 def _push_upwards(lattice, node, need) -> None:
-    """Raise `node` as long as its p exceeds `need`, and update the bounds of all nodes below."""
+    """Raise `node` as long as its p exceeds `need`, and update the bounds of all nodes below the last one."""
     for axis in lattice.by_groups():
         levels = range(lattice.shape[axis] - 1, node[axis], -1)
         higher = (node[:axis] + (level,) + node[axis + 1 :] for level in levels)
@@ -364,7 +366,7 @@ def _push_upwards(lattice, node, need) -> None:
 
 
 def _descend(lattice) -> float:
-    """Return the loss of the node reached from the top, one level at a time, as long as the loss falls."""
+    """Descend from the top node, one level at a time, as long as the loss decreases, and return the last loss."""
     node = tuple(size - 1 for size in lattice.shape)
     while True:
         steps = [node[:axis] + (level - 1,) + node[axis + 1 :] for axis, level in enumerate(node) if level]

@@ -1,7 +1,7 @@
-"""Microaggregation with Laplace noise, the first step of sei2017's AnonymizingFirst: as published, and a private form.
+"""Microaggregation with Laplace noise, the first step of AnonymizingFirst in sei2017: as published, and made private.
 
-The paper (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put
-into groups of k or more, and each group is represented by its mean (its centroid). Laplace noise is added to the
+The paper (section 4-2 (1)) takes the step from Soria-Comas et al. 2014 and Sánchez et al. 2016. Records are put into
+groups of at least k records, and each group is represented by its mean (its centroid). Laplace noise is added to the
 centroids, and every record is replaced by the noisy centroid of its group. Neighbours are bounded: one of n records
 is replaced, and n is public. All values lie in [0, 1].
 
@@ -9,31 +9,31 @@ Individual ranking (2016) groups each attribute separately: the k smallest value
 
 Lemma. Replacing one value moves the vector of the n // k centroids of one attribute by at most 1/k in L1.
 Proof. Let x and x' be the sorted values before and after a value a is replaced by b, say a <= b. Removing a and
-inserting b shifts the values between a and b by one place down, so x'_i >= x_i for all i. All other values occur in x
+inserting b moves the values between a and b down by one place, so x'_i >= x_i for all i. All other values occur in x
 and in x', so sum_i (x'_i - x_i) = b - a <= 1. A group is a set of at least k places, the same for x and x'. So
 sum_g |c'_g - c_g| = sum_g sum_{i in g} (x'_i - x_i) / |g| <= (b - a) / k. ∎  (The bound is attained if one of k zeros
 becomes a one, and all other values are ones.)
 
-So noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The method
-relies on this sensitivity, which does not cover the assignment of records to groups. The assignment depends on the
-data, and records replaced by the centroids of their groups reveal it: equal values mean equal groups, whatever the
-noise. Two records can share a group with probability 1 under one database and 0 under its neighbour (the tests give an
-example of five records), so no epsilon gives a guarantee with delta below 1. The clipping to [0, 1] in `published` can
-make two centroids equal by chance. But two records that differ with probability p > 0 under one database and never
-under the other still rule out every epsilon with a delta below p. Shuffling the records does not help if there are two
-columns or more, because it leaves the counts of the pairs of groups as they are. Fresh noise for every record would
-hide the groups, but the cost would be k epsilon or more, because a record can move from the first group to the last, a
-distance of up to 1, in all m attributes.
+So noise of scale m / (k epsilon) on the centroids of m attributes makes the lists of centroids epsilon-DP. The
+published method relies on this sensitivity, which does not cover the assignment of records to groups. The assignment
+depends on the data, and the released records reveal it: whatever the noise, records with equal values belong to the
+same group. Two records can share a group with probability 1 under one database and with probability 0 under its
+neighbour (the tests give an example of five records), so no epsilon gives a guarantee with delta below 1. The clipping
+to [0, 1] in `published` can make two centroids equal by chance. But two records that differ with probability p > 0
+under one database and never under the other still rule out every epsilon with a delta below p. Shuffling the records
+does not help if there are two columns or more, because it leaves the counts of the pairs of groups as they are. Fresh
+noise for every record would hide the groups, but it would cost at least k epsilon, because a record can move from the
+first group to the last, a distance of up to 1, in all m attributes.
 
 These functions are private:
 
 - `noisy_centroids`: the lists of centroids, one for each attribute, without the records (the lemma).
-- `private`: the private part of individual ranking. First it takes `noisy_centroids` of the numeric attributes, for a
+- `private`: a private form of individual ranking. First it computes `noisy_centroids` of the numeric attributes, for a
   part of epsilon. Then every value is rounded to the nearest released centroid. Rounding needs no other records, so
-  neighbours stay neighbours, and the data become categorical over a public domain. The joint structure is released as
-  noisy counts of each attribute with the label (a naive Bayes model with Laplace noise, see `_naive_bayes`), for the
-  rest of epsilon. Records are drawn from the noisy counts, so no released record belongs to a person. Basic
-  composition of the two steps, in which the second depends on the result of the first, gives epsilon.
+  neighbours stay neighbours, and the data become categorical over a public domain. The joint distribution is released
+  as noisy counts of each attribute with the label, for the rest of epsilon (a naive Bayes model with Laplace noise, see
+  `_naive_bayes`). Records are drawn from the noisy counts, so no released record belongs to a person. The second step
+  depends on the result of the first, so basic composition gives epsilon for both together.
 
 Noise is drawn in floating point (`floating_point` shows what that reveals).
 """
@@ -68,9 +68,9 @@ class Anonymized:
 
 
 def individual_ranking(values: ArrayLike, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the increasing centroids (n // k,) of groups of k values in order, and the group of each value, (n,).
+    """Return the increasing centroids (n // k,) of groups of k sorted values, and the group of each value, (n,).
 
-    values : (n,) in [0, 1]; k : integer in [1, n]; the last group takes the remaining values, up to 2k - 1
+    values : (n,) in [0, 1]; k : integer in [1, n]; the last group also takes the remaining values and has up to 2k - 1
     """
     values = checks.real("values", values, "[0, 1]")
     if values.ndim != 1 or values.size == 0:
@@ -101,7 +101,7 @@ def noisy_centroids(
 def published(
     features: ArrayLike, labels: ArrayLike, epsilon: float, *, k: int, rng: np.random.Generator
 ) -> Anonymized:
-    """Return AnonymizingFirst's data as the literature describes them: NOT differentially private (see the module).
+    """Return the data of AnonymizingFirst as the literature describes it: NOT differentially private (see the module).
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1, treated as another attribute
     epsilon : (0, inf), the epsilon of the centroids; k : integer in [1, n]
@@ -117,12 +117,12 @@ def published(
 
 def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: ArrayLike, rng: np.random.Generator,
             groups: int = 16) -> Anonymized:  # fmt: skip
-    """Return `epsilon`-DP records (bounded), by individual ranking of numeric columns and noisy counts with the label.
+    """Return `epsilon`-DP records (bounded), by individual ranking of numeric columns and noisy counts with labels.
 
     features : (n, d) in [0, 1]; labels : (n,) of 0 and 1; epsilon : (0, inf)
-    levels : (d,) integers, public: 0 for a numeric column; L >= 2 for a column that has only the L values 0, 1/(L-1),
-        ..., 1. Give each categorical attribute as one such column: one-hot columns would be drawn independently of one
-        another, given the label
+    levels : (d,) integers, public: 0 for a numeric column, or L >= 2 for a column that takes only the L values 0,
+        1/(L-1), ..., 1. Encode each categorical attribute as one such column: one-hot columns would be drawn
+        independently of one another, given the label
     groups : integer in [1, n], the number of groups of a numeric column
     """
     features, labels = _records(features, labels)
@@ -147,9 +147,10 @@ def private(features: ArrayLike, labels: ArrayLike, epsilon: float, *, levels: A
 
 
 def _naive_bayes(table, epsilon, rng) -> np.ndarray:
-    """Return n records (n, d + 1), each attribute drawn given only the label: `epsilon`-DP for bounded neighbours.
-    Replacing a record moves 1 from one cell to another in each of the d tables (attribute, label), so 2d in L1. The
-    distribution of labels is the mean over the d noisy tables, each summed over its attribute, at no further cost."""
+    """Return n records (n, d + 1), `epsilon`-DP for bounded neighbours. Each attribute is drawn given only the label.
+    In each of the d tables (attribute, label), replacing a record moves 1 from one cell to another, so the L1
+    sensitivity is 2d. The distribution of labels is the mean over the d noisy tables, each summed over its attribute,
+    at no further cost."""
     *attributes, label = table.domain.attributes
     scale = 2 * len(attributes) / epsilon
     counts = [table.marginal((name, label)) for name in attributes]
@@ -165,7 +166,7 @@ def _naive_bayes(table, epsilon, rng) -> np.ndarray:
 
 
 def _nearest(column, known):
-    """Return the index of the nearest of the increasing values `known`; of two equally near values, the lower."""
+    """Return, for each entry, the index of the nearest of the increasing values `known`; a tie gives the lower one."""
     return np.searchsorted((known[1:] + known[:-1]) / 2, column, side="left")
 
 

@@ -1,19 +1,20 @@
-"""Perturbing each record separately: retention-replacement, the bounded Laplace, Pk-anonymity (hasegawa2015, section 2.2).
+"""Perturb each record separately: retention-replacement, bounded Laplace and Pk-anonymity (hasegawa2015, section 2.2).
 
 A `Perturbation` has one mechanism for each attribute. Records are rows of a float array (n, M), with codes
 from 0 to size - 1 for categorical attributes and values in [low, high] for numeric attributes.
 
-Local differential privacy. Each mechanism satisfies eps_j-local DP, for no smaller eps_j than the following:
+Local differential privacy. The smallest eps_j for which each mechanism satisfies eps_j-local DP is the following:
 
 - retention-replacement: the two probabilities of equation (1) have the ratio e^eps_j = (1 + (|A_j| - 1) rho_j) / (1 -
   rho_j);
 - bounded Laplace: eps_j = (b_j - a_j) / phi_j, although the normalizer gamma(v) differs between values.
 
 Theorem. Records perturbed by mechanisms whose levels add up to eps = sum eps_j satisfy Pk-anonymity with
-k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary who knows all N original records, and the perturbed
-records in random order, assigns any row to any person with probability at most 1/k. No larger k holds for every table.
+k = 1 + (N - 1) e^(-2 eps), which is equation (4). An adversary knows all N original records, and the perturbed records
+in random order. For this adversary, the probability that a given row belongs to a given person is at most 1/k. No
+larger k holds for every table.
 
-The chapter "How private is a perturbed table?" proves the level of the bounded Laplace and the theorem.
+The chapter "How private is a perturbed table?" proves the eps_j of the bounded Laplace mechanism and the theorem.
 
 Everything is computed in floating point, and is therefore exact only up to rounding (Mironov, CCS 2012).
 """
@@ -78,7 +79,7 @@ class RetentionReplacement:
         return checks.integer(name, values, f"[0, {self.size})")
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """Return a draw for each code in `values` (any shape), as floats."""
+        """Return a draw for each code in `values` (any shape), as a float array."""
         values = self.check("values", values)
         return np.where(rng.random(values.shape) < self.rho, values, rng.integers(self.size, size=values.shape))
 
@@ -138,13 +139,13 @@ class BoundedLaplace:
         return -np.expm1(-(values - self.low) / self.phi) - np.expm1(-(self.high - values) / self.phi)
 
     def perturb(self, values: ArrayLike, *, rng: np.random.Generator) -> np.ndarray:
-        """Return a draw for each of `values` (any shape), by the inverse of the distribution function."""
+        """Return a draw for each of `values` (any shape), by inverting the distribution function."""
         values = self.check("values", values)
         uniform = rng.random(values.shape)
         if math.isinf(self.phi):
             return self.low + uniform * (self.high - self.low)
-        # The doubled density has the mass 1 - e^{-(v - low)/phi} below v. The excess of the draw's mass over
-        # this mass (negative below v) is the mass between v and the draw y: sign (1 - e^{-|y - v|/phi}).
+        # The doubled density has mass 1 - e^{-(v - low)/phi} below v. The mass below the draw y exceeds this mass by
+        # the mass between v and y, which counts as negative if y < v: sign (1 - e^{-|y - v|/phi}).
         excess = uniform * self.normaliser(values) + np.expm1(-(values - self.low) / self.phi)
         within = np.minimum(np.abs(excess), 1 - 2.0**-53)  # an excess rounded to 1 would give an infinite draw
         draws = values - np.sign(excess) * self.phi * np.log1p(-within)
@@ -176,8 +177,8 @@ class Perturbation:
     mechanisms : mapping from attribute to `RetentionReplacement` or `BoundedLaplace`, at least one
 
     Records are an (n, M) array of numbers in the order of the mapping, or a pandas frame with these columns (further
-    columns are left out). Leave out attributes that are published unchanged. Raises a ``ValueError`` that names the
-    attribute if a value is not one of its possible values.
+    columns are ignored). Do not include attributes that are published unchanged. If an attribute cannot have one of the
+    values, the methods raise a ``ValueError`` that names the attribute.
 
     >>> import numpy as np
     >>> from lib.microdata import Perturbation
@@ -202,7 +203,7 @@ class Perturbation:
         """Return the perturbation whose local-DP level is `epsilon` in [0, inf), divided among `attributes`.
 
         attributes : mapping from attribute to its number of categories (>= 2), or to its range (low, high)
-        split : "equal", or a mapping from every attribute to its part in [0, inf), at least one of them positive
+        split : "equal", or a mapping from every attribute to its part in [0, inf), with at least one positive part
         """
         epsilon = checks.number("epsilon", epsilon, "[0, inf)")
         attributes = dict(attributes)
@@ -227,7 +228,7 @@ class Perturbation:
         return total_up(self.epsilons, [1] * len(self.attributes))
 
     def check(self, records: ArrayLike) -> NDArray[np.float64]:
-        """Return the records as a float array (n, M). Raises ``ValueError`` without a record, or for an invalid one."""
+        """Return the records as a float array (n, M). Raises ``ValueError`` if there is no record or an invalid one."""
         if hasattr(records, "columns"):
             absent = [name for name in self.attributes if list(records.columns).count(name) != 1]
             if absent:
@@ -255,7 +256,7 @@ class Perturbation:
             return _finite(math.prod(mechanism.density(y, x) for mechanism, y, x in columns))
 
     def transitions(self, outputs: ArrayLike, inputs: ArrayLike | None = None) -> Pairwise:
-        """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that is multiplied block by block.
+        """Return the matrix of p(outputs_i | inputs_j), (n, m), as an operator that multiplies block by block.
 
         inputs : by default the outputs; the result is then the matrix P of hasegawa2015, Algorithm 1
 
@@ -269,7 +270,7 @@ class Perturbation:
         return Pairwise(plain, right, symmetric=inputs is None)
 
     def _points(self, records) -> Points:
-        """Return `records` as points for `Pairwise`; their `factors` contain all that depends only on an input."""
+        """Return `records` as points for `Pairwise`; their `factors` contain the terms that depend only on an input."""
         onehot, steps, factors = [], [np.empty((len(records), 0))], np.ones(len(records))
         for (name, mechanism), column in zip(self.mechanisms.items(), records.T):
             if isinstance(mechanism, RetentionReplacement):
@@ -310,7 +311,7 @@ def pk_level(perturbation: Perturbation, n_records: int) -> float:
 def pk_epsilon(k: float, n_records: int) -> float:
     """Return the total local-DP level ln((N - 1)/(k - 1))/2 that gives k on `n_records` = N >= 2 records.
 
-    k : real, in (1, N]; k = 1 would need an infinite level, and k = N needs level 0
+    k : real, in (1, N]; k = 1 would require an infinite level, and k = N requires level 0
 
     >>> from lib.microdata import pk_epsilon
     >>> print(round(pk_epsilon(k=11, n_records=30_000), 4))
@@ -324,8 +325,8 @@ def pk_epsilon(k: float, n_records: int) -> float:
 def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
     """Return Pr[person i has row r], (N, N), for an adversary who knows all originals and all shuffled rows.
 
-    densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column;
-        N in [1, 16]. All matchings of persons to rows are equally likely beforehand (see the module's docstring)
+    densities : (N, N), p(y_r | x_i) >= 0 in row i and column r, up to a positive factor for each row or column; N in
+        [1, 16]. A priori, all matchings of persons to rows are equally likely (see the module's docstring)
 
     The sum over N! matchings is computed from 2^N sets of rows. Raises ``ValueError`` if no matching can occur.
 
@@ -358,8 +359,8 @@ def matching_posteriors(densities: ArrayLike) -> NDArray[np.float64]:
 
 def _balanced(a) -> np.ndarray:
     """Return `a` with its rows and columns multiplied by powers of two, so that the best matching has a product of
-    about 1 and no matching has a product far above 1. The exponents are a dual solution of the assignment problem. If
-    the best matching is on the diagonal, they are the lengths of shortest paths."""
+    about 1 and no matching has a product far above 1. The exponents are a dual solution of the assignment problem; they
+    are computed as lengths of shortest paths."""
     logs = np.where(a > 0, np.log2(np.where(a > 0, a, 1)), -1e6)  # a matching avoids zeros if it can
     columns = scipy.optimize.linear_sum_assignment(logs, maximize=True)[1]
     of_best = logs[range(len(a)), columns]
@@ -373,7 +374,7 @@ def _balanced(a) -> np.ndarray:
 
 def pk_parameters(k: float, n_records: int, attributes: Mapping[str, int | tuple[float, float]],
                   split: str | Mapping[str, float] = "equal") -> Perturbation:  # fmt: skip
-    """Return the perturbation, with every rho_j and phi_j, whose `pk_level` on `n_records` = N records is `k`.
+    """Return the perturbation (every rho_j and phi_j) whose `pk_level` on `n_records` = N records is `k`.
 
     k : real, in (1, N]; n_records : integer >= 2
     attributes, split : see `Perturbation.from_epsilon`; the paper does not say how the total is divided

@@ -1,6 +1,6 @@
-"""Logistic and linear regression and a support vector machine on weighted records (hasegawa2015, section 4.1).
+"""Fit logistic and linear regressions and support vector machines to weighted records (hasegawa2015, section 4.1).
 
-Each function minimizes the mean loss with a weight for each record (equation 15), using scikit-learn.
+Each function uses scikit-learn to minimize the weighted mean of the records' losses (equation 15).
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def logistic_regression(
     features : (n, p). Raises a ``ValueError`` that asks for scaling if the solver cannot reach the minimum
     labels : (n,), 0 or 1, both present
     weights : (n,), for example density ratios, >= 0 with a positive sum. Only their proportions matter
-    penalty : in [1e-12, 1e6]; it does not apply to the intercept. A penalty makes the optimum unique if features add up
-        to a constant, as the one-hot columns of all values of an attribute do. It also makes the optimum finite if the
-        classes can be separated. The paper does not give a penalty
+    penalty : in [1e-12, 1e6]; it does not apply to the intercept. The penalty makes the optimum unique even if features
+        add up to a constant, as the one-hot columns of an attribute do. It also makes the optimum finite if the classes
+        can be separated. The paper does not give a penalty
 
     Returns a fitted scikit-learn `LogisticRegression`.
 

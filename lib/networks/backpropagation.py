@@ -1,9 +1,9 @@
-"""Compiled forward pass, backpropagation and descent, for all training (sei2017, equations 1, 4 to 6, 16, 18, 19).
+"""Compiled forward pass, backpropagation and descent, used by all training (sei2017, equations 1, 4 to 6, 16, 18, 19).
 
 Widths are an int64 array (n_0, …, n_L). All other arrays are flat vectors of the network's dtype:
 
-- parameters and changes: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,)
-- outputs and errors of `rows` records: layer by layer, including the input, a block (rows, n); see `views.block`
+- parameters and changes: for each layer the weights (n_in, n_out), row by row, and then the biases (n_out,)
+- outputs and errors of `rows` records: for each layer, including the input, a block (rows, n); see `views.block`
 
 BLAS computes the matrix products. On one processor, repeated runs agree to the last digit. Runs on different kinds of
 processor agree only with the same kernels (OPENBLAS_CORETYPE) and instructions (NUMBA_CPU_NAME).
@@ -46,7 +46,7 @@ def forward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarr
 
 @compiled
 def _relu(x, b):
-    """Replace x (rows, n) by max(x + b, 0), leaving NaN."""
+    """Replace x (rows, n) by max(x + b, 0); NaN stays NaN."""
     zero = x.dtype.type(0)
     for r in range(x.shape[0]):
         y = x[r]
@@ -57,8 +57,8 @@ def _relu(x, b):
 
 @compiled
 def _softmax(x, b):
-    """Replace x (rows, classes) by equation (16) of x + b. The exponentials are rounded from double precision, so that
-    they agree on all machines."""
+    """Replace x (rows, classes) by the softmax of x + b, equation (16). The exponentials are computed in double
+    precision and rounded, so that they agree on all machines."""
     for r in range(x.shape[0]):
         high = x[r, 0] + b[0]
         for j in range(b.size):
@@ -77,7 +77,7 @@ def _softmax(x, b):
 @compiled
 def backward(parameters: np.ndarray, widths: NDArray[np.int64], outputs: np.ndarray, labels: NDArray[np.int64],
              errors: np.ndarray, room: np.ndarray) -> None:  # fmt: skip
-    """Write the records' error signals into the blocks 1 to L of `errors`, by equations (18) and (19).
+    """Write the error signals of the records into blocks 1 to L of `errors`, by equations (18) and (19).
 
     labels : one for each record; room : a flat vector of the parameters' size, which is overwritten
     """
@@ -123,7 +123,7 @@ def summed(widths: NDArray[np.int64], outputs: np.ndarray, errors: np.ndarray, r
 @compiled
 def descend(parameters: np.ndarray, widths: NDArray[np.int64], change: np.ndarray, step: float, shrink: float,
             ranges: np.ndarray) -> None:  # fmt: skip
-    """Subtract step * change from `parameters` in place (for weights also shrink * weight), and clip to `ranges` (eqs. 5, 6).
+    """Subtract step * change from `parameters` and shrink * weight from weights, and clip to `ranges` (eqs. 5 and 6).
 
     ranges : (low, high) of weights, then of biases, shape (4,); -inf and inf mean that there is no range
     """

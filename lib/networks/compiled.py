@@ -1,8 +1,8 @@
-"""Functions compiled by numba and cached on disk, in a folder for the current state of this subpackage's files.
+"""Compile functions with numba and cache them on disk, in a folder for the current state of this subpackage's files.
 
-numba's own cache is reused as long as the file of a function is unchanged, even if functions of other files that are
-compiled into it have changed. All functions compiled into one another belong to this subpackage. So the folder's
-name depends on the age and the size of each file of this subpackage, which are quick to read.
+numba reuses a cached function as long as its file is unchanged, even if it calls compiled functions of other files that
+have changed. All such functions belong to this subpackage. So the name of the folder depends on the modification time
+and the size of each file of this subpackage, which are quick to read.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _state() -> str:
 
 
 def _can_be_used(folder: Path) -> bool:
-    """Return whether `folder` is writable after making it if necessary, and mark the folder as used last."""
+    """Make `folder` if necessary, mark it as the folder used last, and return whether it is writable."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         os.utime(folder)
@@ -65,7 +65,7 @@ def _can_be_used(folder: Path) -> bool:
 
 
 def _last_used(folder: Path) -> float:
-    """Return the time of last use in seconds; 0 if another process has removed the folder."""
+    """Return the time at which the folder was last used, in seconds; 0 if another process has removed the folder."""
     try:
         return folder.stat().st_mtime
     except OSError:
@@ -73,7 +73,7 @@ def _last_used(folder: Path) -> float:
 
 
 def _places() -> Iterator[Path]:
-    """Yield numba's own cache folder if one is set; otherwise the modules' folder and the user's cache."""
+    """Yield numba's own cache folder or, if none is set, a folder beside the modules and one in the user's cache."""
     if _SETTINGS.CACHE_DIR:
         yield Path(_SETTINGS.CACHE_DIR)
         return

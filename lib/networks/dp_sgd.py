@@ -1,16 +1,16 @@
-"""DP-SGD: training under which the whole network is (epsilon, delta)-DP at record level (Abadi et al. 2016).
+"""DP-SGD: training that makes the whole network (epsilon, delta)-DP at record level (Abadi et al. 2016).
 
 A step takes each record with probability q (Poisson sampling) and clips its change of all parameters to the L2 norm C.
-It sums the clipped changes, adds normal noise of standard deviation sigma C, and descends. A record that is added or
-removed moves the sum by at most C, and only with probability q. So training is a composition of sampled Gaussian
-mechanisms with noise multiplier sigma.
+It sums the clipped changes, adds normal noise of standard deviation sigma C, and descends. Adding or removing a record
+moves the sum by at most C, and only with probability q. So training is a composition of sampled Gaussian mechanisms
+with noise multiplier sigma.
 
 Neighbours are "unbounded" (a record is added or removed) or "bounded" (a record is replaced). q, C, sigma, the number
 of steps and the batch size that divides the sum must be public. `accounting.sampled_gaussian` computes the cost.
 
-No gradient of a single record is ever formed. A record's change of the weights of layer l is the outer product y d^T of
-the outputs below and the error signals, and its change of the biases is d. Together they have the squared norm
-(|y|^2 + 1) |d|^2, so shortening d clips the change.
+No gradient of a single record is ever formed. A record changes the weights of layer l by the outer product y d^T, where
+y is the output of the layer below and d the error signal, and it changes the biases by d. Both changes together have
+the squared norm (|y|^2 + 1) |d|^2, so shortening d clips them.
 
 The guarantee holds for real numbers (see `floating_point`). In float32, norms are clipped with a relative error of 1e-6.
 """
@@ -36,7 +36,7 @@ from .views import block
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a DP-SGD run, and the guarantee that follows for the whole network, at record level.
+    """The settings of a DP-SGD run, and the guarantee that follows from them for the whole network, at record level.
 
     sampling : q in [1e-6, 1]; steps : integer >= 1; noise_multiplier : sigma in [0.1, 1e6]; delta : [1e-12, 1)
     """
@@ -61,7 +61,7 @@ class Plan:
 
     @cached_property
     def epsilon(self) -> float:
-        """Return the epsilon at `delta`, for records added or removed."""
+        """Return the epsilon at `delta`, for a record that is added or removed."""
         return epsilon(self.noise_multiplier, self.sampling, self.steps, self.delta)
 
     @cached_property
@@ -77,13 +77,13 @@ def train(features: ArrayLike, labels: ArrayLike, network: Network, plan: Plan, 
 
     features : (records, n_0) in [0, 1]; labels : (records,), integers from 0 to classes - 1
     plan : a `Plan`
-    learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), of weights
-    records : a public number >= 1. A step divides its noisy sum by `sampling` times `records`. The default is the
-        actual number of records, which is then public
+    learning_rate : (0, inf); clip : C in (0, inf); momentum : [0, 1); l2 : lambda in [0, inf), for weights only
+    records : a public number >= 1. Each step divides its noisy sum by `sampling` times `records`. By default this is
+        the actual number of records, which is then public
     rng : numpy Generator, which selects the records and draws the noise
 
-    The penalty `l2` subtracts learning_rate lambda w in a step. The values of learning_rate, clip, momentum and l2 cost
-    privacy only if they are chosen by looking at the records.
+    Because of the penalty `l2`, each step subtracts learning_rate lambda w from a weight w. The values of
+    learning_rate, clip, momentum and l2 cost privacy only if they are chosen by looking at the records.
 
     Raises ``ValueError`` for bad input, and ``FloatingPointError`` if training diverges.
     """
@@ -153,7 +153,7 @@ def _square(vector):
 
 @compiled
 def _sample(order, size, rng):
-    """Move a uniformly random subset of `size` entries to the front of `order`, whatever its order before."""
+    """Move a uniformly random subset of `size` entries to the front of `order`, whatever the previous order."""
     for i in range(size):
         j = rng.integers(i, order.size)
         order[i], order[j] = order[j], order[i]

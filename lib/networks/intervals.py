@@ -1,15 +1,16 @@
 """Bounds on all quantities inside a network whose inputs lie in [0, 1] (sei2017, section 4-2 (3), equations 20 to 26).
 
-Computed from the parameters alone, the intervals contain every layer's inputs x, outputs y, error signals delta and
-changes, for every record. The paper derives AnonymizedLearning's thresholds from them. `change_bounds` has variants:
+The intervals are computed from the parameters alone. For every record, they contain the inputs x, outputs y, error
+signals delta and changes of every layer. The paper derives the thresholds of AnonymizedLearning from them.
+`change_bounds` has three variants:
 
-- "printed": equations (20) to (26) as they are printed. A layer whose largest input is negative gets negative "largest
-  outputs" from equation (21). The intervals of later layers can then be empty or miss the true values.
+- "printed": equations (20) to (26) as they are printed. If the largest input of a node is negative, equation (21) gives
+  a negative "largest output". The intervals of later layers can then be empty or miss the true values.
 - "corrected": equation (21) with max(max(x), 0). These intervals are correct for every network and record.
 - "tight": equation (20) also uses the smallest output where the paper takes 0, the error signals of the last layer come
   from the range of the softmax instead of -1 and 1, and signals pass only through nodes that some record can switch on.
 
-The bounds are for the changes by one record. For the sum over a batch of B records, multiply the bounds by B.
+The bounds hold for the changes caused by one record. For the sum over a batch of B records, multiply the bounds by B.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Intervals:
 
     @property
     def biases(self) -> list:
-        """Return the changes of biases, which equal the errors: pairs (low, high) of arrays (n_l,), by layer."""
+        """Return the changes of biases, which equal the errors: a pair (low, high) of arrays (n_l,) for each layer."""
         return self.errors
 
 
@@ -84,7 +85,7 @@ def _forward(pairs, n, variant):
 
 
 def _softmax(low, high):
-    """Return the smallest and largest softmax outputs for inputs between `low` and `high`, shape (classes,)."""
+    """Return the smallest and the largest softmax outputs, each (classes,), for inputs between `low` and `high`."""
 
     def probabilities(own, others):
         """Return each class's output if its own input is in `own` and the other classes' inputs are in `others`."""
@@ -111,7 +112,7 @@ def _backward(pairs, inputs, probabilities, variant):
 
 @compiled
 def fill_change_bounds(parameters: np.ndarray, widths: NDArray[np.int64], low: np.ndarray, high: np.ndarray) -> None:
-    """Write the "corrected" bounds of every change into the flat vectors `low` and `high`; `widths` is int64."""
+    """Write the "corrected" bounds on every change into the flat vectors `low` and `high`; `widths` is int64."""
     last = widths.size - 1
     most = np.ones(widths[0], parameters.dtype)
     # Equations (20), (21): the largest outputs, stored where the change bounds of the next layer's weights will be.

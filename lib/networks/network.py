@@ -1,9 +1,9 @@
-"""A multilayer perceptron and its training, whole epochs compiled (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
+"""A multilayer perceptron and its training in compiled epochs (sei2017, section 2-2, equations 1 to 6 and 16 to 19).
 
 Hidden layers are ReLU, the last layer is softmax, and the loss is cross-entropy; depth and widths may vary. `Network`
 holds the parameters, and `train` returns a new network. The steps of an epoch are in `backpropagation`.
 
-Parameters and changes are flat vectors: layer by layer the weights (n_in, n_out), row by row, then the biases (n_out,).
+Parameters and changes are flat vectors: for each layer the weights (n_in, n_out), row by row, then the biases (n_out,).
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ SCHEMES = ("he", "glorot")
 
 @dataclass(frozen=True, eq=False)
 class Network:
-    """A network of `widths` (n_0, …, n_L), inputs first, L >= 1; its `parameters` are one flat vector, read-only.
+    """A network of `widths` (n_0, …, n_L), inputs first, L >= 1, with one flat, read-only vector of `parameters`.
 
     There are `size` parameters, float32 or float64, in the order that the module's docstring describes; `weights` and
-    `biases` show them as L matrices (n_in, n_out) and L vectors (n_out,). Numbers that are not finite are refused.
+    `biases` show them as L matrices (n_in, n_out) and L vectors (n_out,). Parameters that are not finite raise a
+    ``ValueError``.
 
     >>> import numpy as np
     >>> from lib.networks import Network
@@ -65,7 +66,7 @@ class Network:
     ) -> Network:
         """Return a network to start training from, with random weights and with biases of 0.
 
-        scheme : "he", normal of variance 2/n_in (He et al. 2015), or "glorot", uniform between
+        scheme : "he", normal with variance 2/n_in (He et al. 2015), or "glorot", uniform between
             -+ sqrt(6 / (n_in + n_out)) (Glorot and Bengio 2010). The paper does not name a scheme.
         """
         checks.one_of("scheme", scheme, SCHEMES)
@@ -81,7 +82,7 @@ class Network:
 
     @classmethod
     def of(cls, weights: Sequence[ArrayLike], biases: Sequence[ArrayLike], *, dtype: str = "float32") -> Network:
-        """Return the network of L matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,) of fitting shapes."""
+        """Return the network with L matching matrices `weights` (n_in, n_out) and L vectors `biases` (n_out,)."""
         matrices, vectors = [np.asarray(w) for w in weights], [np.asarray(b) for b in biases]
         shapes = [w.shape for w in matrices]
         chained = all(len(shape) == 2 for shape in shapes) and all(a[1] == b[0] for a, b in zip(shapes, shapes[1:]))
@@ -108,7 +109,7 @@ class Network:
         return [b for _, b in layers(self.widths, self.parameters)]
 
     def outputs(self, features: ArrayLike) -> list[np.ndarray]:
-        """Return the outputs of every layer, the input first: matrices (records, n_l) of the network's dtype."""
+        """Return the outputs of every layer, from the input on: matrices (records, n_l) of the network's dtype."""
         outputs = [_checked_features(features, self)]
         for w, b in layers(self.widths, self.parameters):
             x = outputs[-1] @ w + b
@@ -122,7 +123,7 @@ class Network:
         return self.outputs(features)[-1]
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:
-        """Return the likeliest class of each record, integers, shape (records,); among equal classes, the first."""
+        """Return the most likely class of each record, integers, shape (records,); a tie gives the first class."""
         return self.predict_proba(features).argmax(axis=1)
 
 
@@ -183,14 +184,16 @@ def changes(network: Network, features: ArrayLike, labels: ArrayLike) -> np.ndar
 def train(features: ArrayLike, labels: ArrayLike, network: Network, *, learning_rate: float = 0.01, batch: int = 50,
           epochs: int = 500, l2: float = 0.001, weight_range: tuple[float, float] | None = None, bias_range: tuple[float, float] | None = None,
           shuffle: bool = True, rng: np.random.Generator) -> Network:  # fmt: skip
-    """Return `network` after SGD on mini-batches (equations 5 and 6); defaults are those of section 5-1.
+    """Return `network` after SGD on mini-batches (equations 5 and 6); the defaults are the settings of section 5-1.
 
     features : shape (records, n_0), in [0, 1]; labels : (records,), integers from 0 to classes - 1
-    network : the start, which is not modified
+    network : the initial network, which is not modified
     learning_rate : alpha in (0, inf); batch : B, integer >= 1, at most the number of records; epochs : integer >= 1
     l2 : lambda in [0, inf), on weights only: w - alpha (change + lambda w) / B, as in the paper and in scikit-learn
-    weight_range, bias_range : pairs (low, high). The start and every step's result are projected to these ranges
-    shuffle : with False, each epoch takes the records in the given order; rng : numpy Generator, which shuffles them
+    weight_range, bias_range : pairs (low, high). The initial parameters and the result of every step are projected to
+        these ranges
+    shuffle : if False, each epoch takes the records in the given order; rng : numpy Generator, which shuffles the
+        records
 
     An epoch's last batch holds the remaining records, and its change is divided by its own size.
     Raises ``ValueError`` for bad input, and ``FloatingPointError`` if parameters are no longer finite.

@@ -1,9 +1,9 @@
-"""Privacy of each parameter separately, and of all of them jointly (sei2017, section 4-1), computed exactly.
+"""Privacy of each parameter separately, and of all parameters jointly (sei2017, section 4-1), computed exactly.
 
 A model with P parameters is parameter-wise epsilon-DP if the law of each parameter, taken alone, changes by at most a
 factor e^epsilon from one data set to a neighbour. A model is jointly epsilon-DP, which is differential privacy, if the
-joint law of all P parameters changes by at most such a factor. The smallest epsilon of either kind is called a loss
-here.
+joint law of all P parameters changes by at most such a factor. In either case, the smallest such epsilon is called the
+loss.
 
 A finite mechanism is an array `law` of shape (datasets, k_1, ..., k_P): for each data set, the probabilities of the
 outputs, with an axis for each parameter. All data sets are neighbours of one another.
@@ -22,11 +22,12 @@ from ..numerics.checks import Numbers
 
 
 def loss(law: ArrayLike, parameters: Iterable[int] | None = None) -> float:
-    """Return the smallest epsilon for the `parameters` (numbers from 0 to P - 1; default: all) of `law` jointly.
+    """Return the smallest joint epsilon of the `parameters` of `law` (numbers from 0 to P - 1; default: all).
 
     law : shape (datasets, k_1, ..., k_P), entries >= 0 that sum to 1 for each data set; see the module's docstring
 
-    The result is inf if an output is possible for one data set and not for another. Raises ``ValueError`` for bad input.
+    The result is inf if an output is possible for one data set but not for another. Raises ``ValueError`` for bad
+    input.
 
     >>> import numpy as np
     >>> from lib.networks.parameterwise import loss
@@ -53,7 +54,7 @@ def losses(law: ArrayLike) -> NDArray[np.float64]:
 
 
 def chain(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
-    """Return the law of the outputs of two mechanisms; the second reads the data set and the outputs of the first.
+    """Return the joint law of the outputs of two mechanisms; the second reads the data set and the first's outputs.
 
     first : shape (datasets, *outputs); second : conditional laws given the outputs of the first, in the result's shape
     Returns an array of shape (datasets, *outputs of the first, *outputs of the second).

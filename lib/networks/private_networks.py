@@ -44,25 +44,25 @@ CLIPPING = ("sum", "records")
 
 @dataclass(frozen=True)
 class PrivacyStatement:
-    """The guarantee that a network's noise gives if one record is replaced (bounded neighbours).
+    """The guarantee that the noise in a network gives if one record is replaced (bounded neighbours).
 
     method : "LearningFirst" or "AnonymizedLearning"
     epsilon : in (0, inf), what the paper states for each parameter separately
-    parameters, epochs, batches : the numbers of parameters, of epochs and of batches in an epoch; in LearningFirst,
+    parameters, epochs, batches : the numbers of parameters, of epochs and of batches in an epoch; for LearningFirst,
         `epochs` and `batches` are 1
-    noise_covers_range : whether each change lies in a range no wider than the range its noise is made for, whatever the
-        other parameters are. It is False if thresholds derive from the other parameters, or if records are cut one by
-        one
+    noise_covers_range : whether each change lies in a range that is no wider than the range for which its noise is
+        scaled, whatever the other parameters are. It is False if the thresholds depend on the other parameters, or if
+        the change of each record is clipped separately
 
-    AnonymizedLearning divides epsilon among the E epochs: every step adds noise of scale range times E/epsilon to every
-    change. A record takes part in one step of each epoch. It also influences later steps, since these read all
-    parameters. The guarantees are:
+    AnonymizedLearning divides epsilon among the E epochs: each step adds noise to every change, with the scale
+    E/epsilon times the range. A record takes part in one step of each epoch. It also influences later steps, since
+    these read all parameters. The guarantees are:
 
-    - All P parameters together depend on a record only through the steps in which the record takes part, given
-      everything that was released before. Each step costs P epsilon / E, and the whole model costs P epsilon.
-    - Consider one parameter separately. If the noise covers the range, each of the E K steps (K in each epoch) costs
-      epsilon / E or less given the parameter's own past, whatever the other parameters did. All steps together cost at
-      most min(K, P) epsilon.
+    - Given everything that was released before, all P parameters together depend on a record only through the steps in
+      which the record takes part. Each of these steps costs P epsilon / E, so the whole model costs P epsilon.
+    - Consider one parameter separately. If the noise covers the range, each of the E K steps (K in each epoch) costs at
+      most epsilon / E given the past values of this parameter, whatever the other parameters were. All steps together
+      cost at most min(K, P) epsilon.
     """
 
     method: str
@@ -91,11 +91,11 @@ class PrivacyStatement:
 
     @property
     def rho(self) -> float:
-        """Return the zCDP parameter rho of the model as published: the sum over all its Laplace mechanisms."""
+        """Return the zCDP parameter rho of the model as published: the sum of rho over all its Laplace mechanisms."""
         return total_up([Laplace(self.epochs, self.epsilon).rho], [self.parameters * self.epochs])
 
     def epsilon_at(self, delta: float = 1e-5) -> float:
-        """Return the published model's epsilon at `delta` in (0, 1), by pure DP or by zCDP, whichever is smaller."""
+        """Return the epsilon of the published model at `delta` in (0, 1), by pure DP or zCDP, whichever is smaller."""
         delta, rho = number("delta", delta, "(0, 1)"), self.rho
         return self.whole_model if rho == np.inf else min(self.whole_model, float(accounting.zcdp_to_dp(rho, delta)))
 
@@ -118,7 +118,7 @@ class PrivateNetwork:
     statement: Any
 
     def predict(self, features: ArrayLike) -> NDArray[np.int64]:
-        """Return the likeliest class of each record, integers (records,), for features (records, n_0) in [0, 1]."""
+        """Return the most likely class of each record, integers (records,), for features (records, n_0) in [0, 1]."""
         return self.network.predict(features)
 
     def predict_proba(self, features: ArrayLike) -> np.ndarray:
@@ -129,9 +129,9 @@ class PrivateNetwork:
 def learning_first(features: ArrayLike, labels: ArrayLike, network: Network, *, epsilon: float,
                    weight_range: tuple[float, float], bias_range: tuple[float, float], rng: np.random.Generator,
                    **training: Any) -> PrivateNetwork:  # fmt: skip
-    """Return a network that `train` fits inside the ranges and `release` perturbs (section 4-2 (2), Theorem 3).
+    """Return a network that `train` fits within the ranges and `release` perturbs (section 4-2 (2), Theorem 3).
 
-    The paper does not say when to apply thresholds; here every step ends inside the ranges (projected descent).
+    The paper does not say when to apply thresholds; here every step ends within the ranges (projected descent).
 
     training : further arguments of `train`; other arguments and exceptions are as for `train` and `release`
 
@@ -161,7 +161,8 @@ def release(network: Network, *, epsilon: float, weight_range: tuple[float, floa
     epsilon : (0, inf); weight_range, bias_range : finite pairs (low, high), low < high, chosen without the data
     rng : numpy Generator
 
-    The noise covers the whole range, so the statement holds for any two databases. Costs of several releases add up.
+    The noise covers the whole range, so the statement holds for any two databases. The costs of several releases add
+    up.
 
     >>> import numpy as np
     >>> from lib.networks import Network, release
@@ -181,7 +182,7 @@ def release(network: Network, *, epsilon: float, weight_range: tuple[float, floa
 
 
 def _finite_ranges(weights, biases, kind="range"):
-    """Return the two pairs after checking that they are finite and in order."""
+    """Return the two pairs after checking that both are finite with low < high."""
     for name, pair in ((f"weight_{kind}", weights), (f"bias_{kind}", biases)):
         if pair is None:
             raise ValueError(f"{name} must be a pair (low, high) with low < high, got None")
@@ -196,20 +197,21 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
                         shuffle: bool = True, rng: np.random.Generator) -> PrivateNetwork:  # fmt: skip
     """Return `network` trained with Laplace noise of scale (high - low) epochs / epsilon on every change (Theorem 4).
 
-    network : the start, chosen without the data
+    network : the initial network, chosen without the data
     epsilon : (0, inf), for each parameter as the paper states it. `PrivacyStatement` gives the actual guarantee
     weight_thresholds, bias_thresholds : (low, high) for the changes of weights and biases, finite, low < high, chosen
-        without the data. The default for both is the "corrected" bounds (`intervals`) at the current parameters, a pair
-        for each parameter
+        without the data. If neither is given, each parameter has its own pair, the "corrected" bounds (`intervals`) at
+        the current parameters
     clipping : "sum" or "records"
-    shuffle : with False, the records are taken in the given order, so that batches are the same in each epoch
+    shuffle : if False, the records are taken in the given order, so that the batches are the same in each epoch
 
-    Clipping "sum" is as the paper prints it: a batch's summed change is cut to [low, high] before and after the noise.
-    With "records" each record's change is cut, and their sum is cut to `batch` times [low, high]. The same noise then
-    hides a signal up to `batch` times as large. But each single parameter then has only the whole model's guarantee.
+    With clipping "sum", as in the paper, the summed change of a batch is clipped to [low, high] before and after the
+    noise is added. With "records", the change of each record is clipped, and the noisy sum is clipped to the size of
+    the batch times [low, high]. The same noise is then added to a signal up to `batch` times as large. But each single
+    parameter then has only the guarantee of the whole model.
 
-    The paper prints the noise on w instead of its change, and min instead of max (the paper's proof is right). The
-    paper prints no clipping before the noise, without which high - low does not bound the sensitivity. The noise is
+    The paper prints the noise on w instead of on its change, and min instead of max (its proof is correct). It prints
+    no clipping before the noise, but without such clipping high - low does not bound the sensitivity. The noise is
     float32, with a resolution of 2^-23 and magnitudes of at most 28.4 times its scale. It comes from SplitMix64, seeded
     by `rng`. Other arguments and errors are as for `train`.
 
@@ -243,7 +245,7 @@ def anonymized_learning(features: ArrayLike, labels: ArrayLike, network: Network
 
 
 def _thresholds(network, weights, biases):
-    """Return two flat vectors, the low and the high ends for all parameters, from two pairs."""
+    """Return two flat vectors, the low and the high thresholds of all parameters, from two pairs."""
     bounds = np.empty((2, network.size))
     for vector, *ends in zip(bounds, *_finite_ranges(weights, biases, "thresholds")):
         for pair in layers(network.widths, vector):
@@ -271,7 +273,7 @@ def _epoch(parameters, widths, features, labels, order, batch, plan, low, high, 
 
 @compiled
 def _clipped_sum(widths, outputs, errors, rows, low, high, change):
-    """Write the change summed over the records, after cutting each record's part of every parameter to [low, high]."""
+    """Write into `change` the sum of the records' changes, each clipped to [low, high] in every parameter."""
     change[:] = 0
     ones = np.ones(rows, change.dtype)
     for layer in range(1, widths.size):
@@ -314,7 +316,7 @@ _SERIES = tuple(np.float32(1 / k) for k in (3, 5, 7, 9, 11))
 
 @compiled
 def _leading_zeros(z):
-    """Return the number of leading zeros, 0 to 41, of the upper 41 bits of the uint64 `z`, using a float's exponent."""
+    """Return the number of leading zeros, 0 to 41, of the upper 41 bits of the uint64 `z`, from a float's exponent."""
     exponent = np.float64(np.int64((z >> _FRACTION) | _ONE)).view(np.uint64) >> _MANTISSA
     return np.int32(1023 + 41) - np.int32(exponent)
 
@@ -323,10 +325,10 @@ def _leading_zeros(z):
 def fill_laplace(draws: NDArray[np.float32], state: NDArray[np.uint64]) -> None:
     """Write standard Laplace variates into the float32 vector `draws` and advance `state`, one uint64.
 
-    Each variate takes a word of SplitMix64 (Steele, Lea, Flood 2014): one bit gives the sign, 22 bits a fraction f, and
-    the leading zeros of the other 41 bits a number g. U = 2^-(g+1) (1 + f) is uniform; the magnitude is -log U = (g+1)
-    log 2 - log(1+f). Magnitudes lie between 1e-7 and 28.4. The logarithm is the series of 2 artanh(f / (2 + f)), with
-    error at most 2e-7.
+    Each variate uses a word of SplitMix64 (Steele, Lea, Flood 2014): one bit gives the sign, 22 bits give a fraction f,
+    and the number g is the number of leading zeros of the other 41 bits. U = 2^-(g+1) (1 + f) is uniform; the magnitude
+    is -log U = (g+1) log 2 - log(1+f). Magnitudes lie between 1e-7 and 28.4. The logarithm log(1+f) is computed by the
+    series of 2 artanh(f / (2 + f)), with an error of at most 2e-7.
     """
     start = state[0]
     for k in range(draws.size):

@@ -1,4 +1,4 @@
-"""Logistic regression that is epsilon-DP for the whole model at once: a reference for the networks of sei2017.
+"""Logistic regression whose whole model is epsilon-DP: a reference for the networks of sei2017.
 
 Chaudhuri, Monteleoni and Sarwate 2011 perturb the minimizer w of
 
@@ -9,24 +9,24 @@ s(m) = 1/(1 + e^m). The loss of a record has the gradient -s(v.w) v, of norm < 1
 s(1 - s) <= 1/4.
 
 Output perturbation. Claim: the minimizer moves by at most 2/(n Lambda). J is Lambda-strongly convex: |grad J(u)| >=
-Lambda |u - w| for its minimizer w. Let u minimize the neighbour's J'. Then grad J(u) = grad J(u) - grad J'(u) is a
-difference of two gradients over n, of norm below 2/n. ∎  A w' with |grad J(w')| <= t is within t/Lambda of w, by the
-same inequality. So the solver's result moves by at most S = 2/(n Lambda) + 2t/Lambda. Noise b of density proportional
-to exp(-epsilon |b| / S) is added. Densities at any point then differ by a factor of at most e^epsilon, by the triangle
-inequality. ∎
+Lambda |u - w| for its minimizer w. Let J' be the function of the neighbour, and let u minimize J'. Then grad J(u) =
+grad J(u) - grad J'(u) is the difference of two records' gradients, divided by n, and its norm is below 2/n. ∎ By the
+same inequality, a w' with |grad J(w')| <= t is within t/Lambda of w. So the result of the solver moves by at most S =
+2/(n Lambda) + 2t/Lambda. Noise b with density proportional to exp(-epsilon |b| / S) is added. Densities at any point
+then differ by a factor of at most e^epsilon, by the triangle inequality. ∎
 
-Objective perturbation. Before J is minimized, b . w / n is added, with b of density proportional to exp(-e |b| / 2), and
-Lambda is raised to L if necessary. Claim: the w released is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)) > 0. Each w
-is the minimizer for one b only, b(w) = sum_i s(v_i.w) v_i - n L w. So the density of w is the density of b at b(w)
-times the absolute determinant of the Jacobian of b(w). Up to sign, this Jacobian is A = n L I + sum_i s(1 - s) v_i
-v_i^T. A neighbour's b(w) differs by s v - s' v', of norm < 2, which changes the density of b by a factor of at most
-e^e. The neighbour's A' is at most A + v' v'^T / 4 in the order of positive matrices. So det A' <= det A (1 + v'^T A^-1
-v' / 4) <= det A (1 + 1/(4 n L)). ∎  (The authors have the square of this factor. If e would be below epsilon/2 with
-Lambda, L is chosen so that e = epsilon/2.) The proof assumes exact minimizers, but Newton's method ends when rounding
-stops it.
+Objective perturbation. Before J is minimized, b . w / n is added to it, where b has density proportional to exp(-e |b|
+/ 2), and Lambda is raised to L if necessary. Claim: the released w is epsilon-DP for e = epsilon - log(1 + 1/(4 n L)) >
+0. Each w is the minimizer for exactly one b, namely b(w) = sum_i s(v_i.w) v_i - n L w. So the density of w is the
+density of b at b(w) times the absolute determinant of the Jacobian of b(w). Up to sign, this Jacobian is A = n L I +
+sum_i s(1 - s) v_i v_i^T. The b(w) of a neighbour differs by s v - s' v', whose norm is < 2, so the density of b changes
+by a factor of at most e^e. The A' of the neighbour is at most A + v' v'^T / 4 in the order of positive semidefinite
+matrices. So det A' <= det A (1 + v'^T A^-1 v' / 4) <= det A (1 + 1/(4 n L)). ∎ (The authors use the square of this
+factor. If e were below epsilon/2 for L = Lambda, L is chosen so that e = epsilon/2.) The proof assumes exact
+minimizers, but Newton's method ends when rounding stops it.
 
-Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be public: trying several
-values costs additional privacy.
+Noise is drawn in floating point (`floating_point` shows what that reveals). Lambda and R must be chosen without the
+data: trying several values costs additional privacy.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ class LogisticRegression:
     """A published model: the probability of label 1 is 1/(1 + exp(-(x . weights + intercept))).
 
     weights : (d,); intercept : a number; method : one of `METHODS`
-    epsilon : the guarantee of the whole model, at record level, for bounded neighbours; inf without noise
-    regularization : Lambda, raised if necessary (objective perturbation)
+    epsilon : the guarantee for the whole model, at record level, for bounded neighbours; inf without noise
+    regularization : Lambda or, if objective perturbation raised it, L
     """
 
     weights: np.ndarray
@@ -80,8 +80,8 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
     epsilon : (0, inf). The `method` "none" uses neither `epsilon` nor `rng`
     regularization : Lambda in (0, inf), public
     bound : R in [1e-100, 1e100], public: the largest norm of a row with a 1 appended (for the intercept, which is also
-        regularized). Longer rows are scaled down to the norm R. The default is sqrt(d + 1), for features in [0, 1]; Adult's six
-        numeric and eight one-hot categorical attributes allow sqrt(15)
+        regularized). Longer rows are scaled down to the norm R. The default is sqrt(d + 1), which suits features in [0,
+        1]; for the six numeric and eight one-hot categorical attributes of Adult, sqrt(15) suffices
 
     >>> import numpy as np
     >>> from lib.networks.private_regression import fit
@@ -110,7 +110,7 @@ def fit(features: ArrayLike, labels: ArrayLike, epsilon: float = inf, *, method:
 
 
 def output_sensitivity(n: float, regularization: float) -> float:
-    """Return S, a bound on the L2 distance by which replacing one of n >= 1 records moves the solver's result.
+    """Return S, a bound on the L2 distance that the solver's result moves if one of n >= 1 records is replaced.
 
     regularization : Lambda in [1e-100, 1e100]
     """
@@ -129,7 +129,7 @@ def objective_parameters(n: float, regularization: float, epsilon: float) -> tup
 
 
 def gamma_noise(d: int, scale: float, *, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return b in R^d of density proportional to exp(-|b| / scale): a Gamma(d) length times `scale`, in a uniform direction."""
+    """Return b in R^d with density proportional to exp(-|b| / scale): Gamma(d) times `scale` in a uniform direction."""
     d, scale = whole("d", d, "[1, inf)"), number("scale", scale, "[0, 1e100]")
     direction = generator(rng).normal(size=d)
     return direction * (rng.gamma(d, scale) / np.linalg.norm(direction))

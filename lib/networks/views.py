@@ -1,4 +1,4 @@
-"""Views of layers in the flat vectors of compiled loops: a network's parameters, and the outputs of all its layers."""
+"""View single layers in the flat vectors of compiled loops: parameters of a network, and outputs of all its layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sets of variables as integers, with a bit for each member: unions and tests take one operation."""
+"""Represent sets of variables as integers with a bit for each member, so that unions and tests take one operation."""
 
 from __future__ import annotations
 

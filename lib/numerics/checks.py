@@ -1,4 +1,4 @@
-"""Argument checks whose errors all name the parameter, its value and the permitted range.
+"""Check arguments; every error names the parameter, its value and the permitted range.
 
 Ranges are written in mathematical notation, ``"(0, 1]"``. The notebooks' parameter cells also use this notation.
 """
@@ -20,7 +20,7 @@ _INTERVAL = re.compile(r"^([\[(])\s*([^,\s]+)\s*,\s*([^,\s]+)\s*([\])])$")
 
 @dataclass(frozen=True)
 class Interval:
-    """A real interval, each end open or closed; parse one with `Interval.parse("(0, 1]")`."""
+    """A real interval whose ends are open or closed; ``Interval.parse("(0, 1]")`` makes one."""
 
     low: float
     high: float
@@ -45,9 +45,9 @@ class Interval:
 
 
 def real(name: str, value: Any, interval: str) -> NDArray[np.float64]:
-    """Return `value` as a float array (any shape), whose elements must all be inside `interval`.
+    """Return `value` as a float array (any shape), all of whose elements must be in `interval`.
 
-    Raises a ``ValueError``, also for non-numbers, that names the parameter, the first offending value and the range.
+    Raises a ``ValueError`` that names the parameter, the first offending value and the range, also for non-numbers.
     """
     try:
         array = _numbers(value)
@@ -79,7 +79,7 @@ def integer(name: str, value: Any, interval: str) -> NDArray[np.float64]:
 
 
 def number(name: str, value: Any, interval: str) -> float:
-    """Return `value` as one float. Raises ``ValueError``, also for arrays, unless it is a number in `interval`."""
+    """Return `value` as one float. Raises ``ValueError`` if it is an array or is not a number in `interval`."""
     array = real(name, value, interval)
     if array.ndim:
         raise ValueError(f"{name} must be one number in {interval}, got shape {array.shape}")
@@ -123,7 +123,7 @@ def plain(values: Any) -> Numbers:
 
 @dataclass(frozen=True)
 class PositiveFields:
-    """A dataclass whose fields must each be one number in (0, inf). Raises ``ValueError`` for other values."""
+    """A dataclass each of whose fields must be one number in (0, inf). Raises ``ValueError`` for other values."""
 
     def __post_init__(self) -> None:
         for field in fields(self):

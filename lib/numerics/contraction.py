@@ -1,14 +1,14 @@
-"""Sums of products of tensors over most of their variables, and their derivatives, in plain numbers.
+"""Sum products of tensors over most of their variables, and differentiate the sums, in plain numbers.
 
 Every request to a graphical model has this form: multiply tensors that share variables, and sum some variables out.
-`Contraction` compiles one such request into a list of array operations on buffers that are allocated once, so that
-repeating it costs little beyond the arithmetic.
+`Contraction` compiles one such request into a list of array operations on buffers that are allocated once. Repeating
+the request then costs little beyond the arithmetic.
 
 Variables are eliminated one by one (Zhang and Poole 1996; Koller and Friedman 2009, section 9.3). The tensors that
-contain a variable are multiplied in two groups, chosen for the smallest tables, and one batched matrix product sums the
-variable out. The table over all variables involved is never formed. Running the list backwards gives the derivatives
-with respect to every input at about twice the cost (reverse mode; Darwiche 2003). Each tensor is used once, so
-derivatives need not be added up.
+contain a variable are split into two groups, chosen to keep tables small. Each group is multiplied, and one batched
+matrix product of the two results sums the variable out. The table over all variables involved is never formed. Running
+the list backwards gives the derivatives with respect to every input at about twice the cost (reverse mode; Darwiche
+2003). Each tensor is used once, so its derivative has only one term.
 
 Tensors hold plain numbers, not logarithms. `marginal_oracle` falls back on `log_space` when products leave the range of
 a double.
@@ -38,16 +38,16 @@ class Tensor(NamedTuple):
 
 
 class Contraction:
-    """A compiled request: the product of `inputs`, summed over the variables in `order`.
+    """A compiled request for the product of `inputs`, summed over the variables in `order`.
 
-    inputs : `Tensor`s with entries >= 0. Each run reads them anew, so they may be overwritten in
-        place. Either all of them have derivatives, or none does
+    inputs : `Tensor`s with entries >= 0. Each run reads the arrays again, so they may be overwritten in place. Either
+        all inputs have derivatives, or none does
     sizes : number of values of each variable (a tuple, indexed by variable)
-    order : the variables in `inputs` but not in `keep`, in the order of their elimination
-    keep : the variables that stay, permitted only if no input has a derivative; each must occur in `inputs`
+    order : the variables that are in `inputs` but not in `keep`, in the order of their elimination
+    keep : the variables that are not summed out, none if an input has a derivative; each must occur in `inputs`
 
-    After `run`, `roots` holds one number for each connected component. The product of these numbers is the sum over
-    everything (which could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are
+    After `run`, `roots` holds one number for each connected component. The product of these numbers is the sum over all
+    variables (which could be too small for a float). With `keep`, `result` holds the sums, an array whose axes are
     `keep`. `tensors` lists the inputs and then the result of each step of `steps`.
     """
 
@@ -76,14 +76,14 @@ class Contraction:
     def run_backward(self, seed: float = 1.0) -> None:
         """Write the derivatives of `seed` times the logarithm of the sum into each tensor's `derivative`.
 
-        Call the method after `run`, if no root is 0.
+        Call the method after `run`, and only if no root is 0.
         """
         for root in self.roots:
             np.divide(seed, root.array, out=root.derivative)
         _execute(self._backward)
 
     def _compile(self, step: _Step) -> list[tuple]:
-        """Append the operations of `step`, and return those of the backward pass."""
+        """Append the operations of `step` to the forward pass, and return its operations for the backward pass."""
         batch, rows, columns, k = step.shape
         left, undo_left = self._matrix(step.left, step.batch + step.rows + (step.variable,), (batch, rows, k))
         out = self._new(step.batch + step.rows + step.columns)
@@ -103,7 +103,7 @@ class Contraction:
         return [to_left, to_right, *undo_left, *undo_right]
 
     def _matrix(self, indices, axes, shape):
-        """Return the product of the tensors `indices` with its axes joined to `shape`, and the backward operations."""
+        """Return the product of the tensors `indices`, its axes joined to give `shape`, and its backward operations."""
         product, undo = self._product([self.tensors[index] for index in indices], axes)
         try:
             return _reshaped(product, shape), undo
@@ -114,7 +114,7 @@ class Contraction:
             return _reshaped(copy, shape), undo
 
     def _product(self, tensors, axes):
-        """Return the product of `tensors`, small ones first, as a view along `axes`, and its backward operations."""
+        """Multiply `tensors`, smallest first; return the product, a view along `axes`, and its backward operations."""
         first, *others = sorted(tensors, key=lambda tensor: tensor.array.size) if len(tensors) > 1 else tensors
         undo: list[tuple] = []
         for second in others:
@@ -138,7 +138,7 @@ def _execute(operations) -> None:
 
 
 def _undo_product(product: Tensor, factor: Tensor, other: Tensor):
-    """Return the operation that computes the derivative of one of two factors from that of their product."""
+    """Return the operation that computes the derivative of `factor` from that of `product` = `factor` * `other`."""
     if len(factor.axes) == len(product.axes):
         aligned, wide = _along(factor, product.axes), _along(other, product.axes)
         return np.multiply, (product.derivative, wide.array), aligned.derivative
@@ -155,7 +155,7 @@ def _subscripts(product, other, factor) -> str:
 
 
 def _along(tensor: Tensor, along) -> Tensor:
-    """Return a view whose axes are `along`, of length 1 where the tensor lacks the axis."""
+    """Return a view whose axes are `along`; an axis that the tensor lacks has length 1."""
     if tensor.axes == along:
         return tensor
     order, index = _alignment(tensor.axes, along)
@@ -165,13 +165,13 @@ def _along(tensor: Tensor, along) -> Tensor:
 
 @functools.lru_cache(maxsize=4096)
 def _alignment(axes, along) -> tuple:
-    """Return the transposition and then the index that give an array of `axes` the axes `along`."""
+    """Return the transposition and the index that turn an array with axes `axes` into a view with axes `along`."""
     order = [axes.index(v) for v in along if v in axes]
     return order, (*(slice(None) if v in axes else None for v in along), ...)  # the ... gives a view even of a number
 
 
 def _reshaped(tensor: Tensor, shape) -> Tensor:
-    """Return a view with some axes joined, whose names are not updated. Raises ``ValueError`` if a copy is needed."""
+    """Return a view with some axes joined; `axes` is not updated. Raises ``ValueError`` if a copy is needed."""
     derivative = None if tensor.derivative is None else tensor.derivative.reshape(shape, copy=False)
     return Tensor(tensor.array.reshape(shape, copy=False), tensor.axes, derivative)
 
@@ -179,7 +179,7 @@ def _reshaped(tensor: Tensor, shape) -> Tensor:
 class _Step(NamedTuple):
     """Sum `variable` out of the product of the tensors `left` and `right` (indices into `tensors`). The result has the
     axes `batch` (in both groups), then `rows` (in left only), then `columns` (in right only). `shape` gives the number
-    of cells of each of these and the number of values of the variable."""
+    of cells over each of these three groups of axes and the number of values of the variable."""
 
     variable: int
     left: tuple[int, ...]
@@ -194,7 +194,7 @@ class _Step(NamedTuple):
 def schedule(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...], keep: tuple[int, ...]
 ) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """Return the steps that eliminate `order`, one for each variable, and the numbers of the remaining tensors.
+    """Return steps that eliminate the variables in `order` one by one, and the numbers of the remaining tensors.
 
     scopes : the tensors' variables; sizes : number of values of each variable; keep : the variables that remain
     """
@@ -211,7 +211,7 @@ def schedule(
 
 @functools.lru_cache(maxsize=16384)
 def _best_split(scopes, sizes):
-    """Split one variable's tensors into two groups for the matrix product; return the groups' places and scopes."""
+    """Split the tensors of a variable into two groups for the matrix product; return places and scope of each group."""
     if len(scopes) == 1:
         return (0,), (), scopes[0], 0
     # Places and union of each set of groups; sets are numbered by bits, the last group's bit lowest.
@@ -247,7 +247,7 @@ def _few_groups(scopes, sizes):
 
 
 def _sorted_like(variables: int, wish) -> tuple[int, ...]:
-    """Return the members of a set, sorted by their place in `wish` or, if they are not in it, by their number."""
+    """Return the members of a set, each sorted by its place in `wish` or, if it is not there, by its own number."""
     members = bit_sets.members(variables)
     if len(members) < 2 or not wish:
         return members
@@ -256,7 +256,7 @@ def _sorted_like(variables: int, wish) -> tuple[int, ...]:
 
 
 def _with_layouts(plan, sizes, inputs: int, keep) -> tuple[_Step, ...]:
-    """Choose the order of each result's axes, last step first, to suit the step that reads it."""
+    """Choose the order of the axes of each result, from the last step on back, to suit the step that reads it."""
     wanted, steps, cells = dict[int, tuple[int, ...]](), [], bit_sets.cells
     for number, (v, left, right, in_left, in_right) in reversed(list(enumerate(plan, start=inputs))):
         wish = wanted.get(number, keep)

@@ -1,4 +1,4 @@
-"""Elementwise squares, ratios, exponentials and roots that neither overflow nor vanish in double precision."""
+"""Compute elementwise squares, ratios, exponentials and roots that neither overflow nor vanish in double precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TINY = np.finfo(float).tiny
 
 
 def rounded_up(exact: Fraction | float) -> float:
-    """Return the smallest normal double that is at least `exact` >= 0, or inf if none is so large; 0 gives 0."""
+    """Return the smallest normal double that is at least `exact` >= 0, or inf if there is none; 0 gives 0."""
     try:
         found = float(exact)
     except OverflowError:
@@ -26,7 +26,7 @@ def rounded_up(exact: Fraction | float) -> float:
 
 
 def raised(cost: Numbers, error: float = 2.0**-50) -> Numbers:
-    """Return a positive `cost`, whose relative rounding error is below `error`, raised to at least its exact value."""
+    """Return a positive `cost` raised to at least its exact value; its relative error must be below `error`."""
     with np.errstate(over="ignore", under="ignore"):
         return checks.plain(np.maximum(np.multiply(cost, 1 + error), TINY))
 
@@ -37,7 +37,7 @@ def raised_delta(delta: Numbers, error: float = 2.0**-49) -> Numbers:
 
 
 def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
-    """Return the sum of `costs`, each multiplied by its count, rounded up once.
+    """Return the sum of `costs`, each multiplied by its count; the exact sum is rounded up once.
 
     Costs are in [0, inf], and counts are integers >= 0. A cost with the count 0 is left out, even if it is infinite.
     """
@@ -55,28 +55,28 @@ def total_up(costs: Iterable[float], counts: Iterable[int]) -> float:
 
 
 def quotient_up(a: Numbers, b: Numbers) -> Numbers:
-    """Return a / b rounded up, for a and b in (0, inf); they broadcast."""
+    """Return a / b, rounded up, for a and b in (0, inf); the arguments broadcast."""
     return np.vectorize(lambda x, y: rounded_up(Fraction(x) / Fraction(y)), otypes=[float])(a, b)[()]
 
 
 def half_square(x: Numbers) -> Numbers:
-    """Return x^2 / 2, rounded up, for x in [0, inf): inf where the square overflows, above 0 where it underflows."""
+    """Return x^2 / 2, rounded up, for x in [0, inf): inf where the square overflows, positive where it underflows."""
     return np.vectorize(lambda each: rounded_up(Fraction(each) ** 2 / 2), otypes=[float])(x)[()]
 
 
 def ratio(name: str, sensitivity: ArrayLike, size: ArrayLike) -> NDArray[np.float64]:
-    """Return sensitivity / size, rounded up, in [1e-150, 1e150], where its square and its inverse square are finite."""
+    """Return sensitivity / size, rounded up, in [1e-150, 1e150]; in this range, 1 / ratio^2 and ratio^2 are finite."""
     sensitivity, size = checks.real("sensitivity", sensitivity, "(0, inf)"), checks.real(name, size, "(0, inf)")
     return checks.real(f"sensitivity / {name}", quotient_up(sensitivity, size), "[1e-150, 1e150]")
 
 
 def delta_from_log(log_delta: ArrayLike) -> Numbers:
-    """Return e^log_delta, rounded up, in [smallest normal double, 1]: a float for a scalar."""
+    """Return e^log_delta, rounded up, in [smallest normal double, 1]; a scalar gives a float."""
     return checks.plain(np.minimum(raised(np.exp(np.clip(log_delta, np.log(TINY), 0.0)), 2.0**-51), 1.0))
 
 
 def root(function: Callable[..., Any], low: Numbers, high: Numbers, *args: Numbers) -> Numbers:
-    """Return the root, which `low` and `high` must bracket, of an elementwise monotone `function(x, *args)`."""
+    """Return the root of an elementwise monotone `function(x, *args)`; `low` and `high` must bracket the root."""
     from scipy.optimize import elementwise  # slow to import, and not an attribute of scipy.optimize
 
     with np.errstate(over="ignore"):  # a value far from the root may be inf

@@ -1,4 +1,4 @@
-"""Optional packages: some subpackages need them, and an extra of this package installs them."""
+"""Import optional packages, which some subpackages need and which an extra of this package installs."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def extra(name: str) -> Iterator[None]:
 
 
 def on_demand(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """Return a package's `__getattr__` and `__dir__` (PEP 562) for names that it imports under ``if TYPE_CHECKING``.
+    """Return `__getattr__` and `__dir__` (PEP 562) for the names that a package imports under ``if TYPE_CHECKING``.
 
-    package : its `__name__`; file : its `__file__`, where the imports are read
+    package : the `__name__` of the package; file : its `__file__`, from which the imports are read
 
-    Type checkers and readers see the imports. A name is imported at its first use, so the package can be imported
+    Type checkers and human readers see the imports. A name is imported at its first use, so the package can be imported
     without the extra that the name's module needs.
     """
     blocks = [node.body for node in ast.parse(Path(file).read_text(encoding="utf-8")).body if isinstance(node, ast.If)]

@@ -1,7 +1,8 @@
-"""Floats added from left to right, rounded after each addition: the same digits on every version of Python.
+"""Add floats from left to right, with rounding after each addition, for the same digits on every version of Python.
 
-The built-in `sum` adds in this way up to Python 3.11. Since 3.12 it compensates for rounding errors, so the last digit
-can differ. AIM's choices depend on the last digits of sums, so `lib` uses the built-in only for integers and arrays.
+The built-in `sum` adds in this way up to Python 3.11. Since Python 3.12 `sum` compensates for rounding errors, so the
+last digit can differ. AIM's choices depend on the last digits of sums, so `lib` uses the built-in `sum` only for
+integers and arrays.
 """
 
 import operator

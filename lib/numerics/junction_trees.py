@@ -1,13 +1,13 @@
-"""Junction trees: an order for summing variables out, and the sizes of the resulting tables.
+"""Junction trees: find an order for summing variables out, and the sizes of the resulting tables.
 
 A model over variables 0 to d - 1 is given by the scopes of its factors, tuples of variables. Eliminating a variable
-joins all variables that share a factor with it. The joined sets that are not inside others are the cliques of a
-junction tree. The model's size is the number of cells of their tables (McKenna, Mullins, Sheldon, Miklau 2022, section
-4: JT-SIZE).
+joins all variables that share a factor with it. The joined sets that are not subsets of others are the cliques of a
+junction tree. The size of the model is the total number of cells of the tables over these cliques (McKenna, Mullins,
+Sheldon, Miklau 2022, section 4: JT-SIZE).
 
 Finding the best order is NP-hard. Two greedy rules are tried and the smaller model is kept, because on some structures
-either rule alone gives a model up to 30 times as large. One rule eliminates the variable whose joint table is smallest
-(min-size). The other rule eliminates the variable whose elimination adds the fewest pairs of values (weighted
+one rule gives a model up to 30 times as large as the other. One rule eliminates the variable whose joint table is
+smallest (min-size). The other rule eliminates the variable whose elimination adds the fewest pairs of values (weighted
 min-fill).
 Source: Koller and Friedman 2009, 9.4.3.2.
 """
@@ -29,8 +29,8 @@ _SMALL = 50_000  # summing this number of cells takes no longer than looking for
 class JunctionTree(NamedTuple):
     """A junction tree and its elimination order.
 
-    order : all variables, in the order of their elimination; cliques : sorted tuples of variables, none inside another
-    cells : the number of cells of all their tables together
+    order : all variables, in elimination order; cliques : sorted tuples of variables, none a subset of another
+    cells : the total number of cells of the tables over the cliques
     """
 
     order: tuple[int, ...]
@@ -42,7 +42,7 @@ class JunctionTree(NamedTuple):
 def junction_tree(
     scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], order: tuple[int, ...] | None = None
 ) -> JunctionTree:
-    """Return the smallest of a model's two greedy junction trees and, if `order` is given, the tree of `order`.
+    """Return the smallest of the two greedy junction trees of a model and, if `order` is given, the tree of `order`.
 
     scopes : the factors' variables, in [0, len(sizes)), a tuple of tuples
     sizes : the number of values of each variable, a tuple
@@ -57,10 +57,11 @@ def junction_tree(
 class Growth:
     """The size of a model's junction tree after one more factor.
 
-    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of the model, whose order serves as a third rule
+    scopes, sizes : as for `junction_tree`; tree : a `JunctionTree` of the model, whose order is a third candidate
 
-    If the order is kept, only the cliques along one path grow: each passes the variables that it gains to the clique of
-    its next variable in the order. Under the greedy rules, only the components that the factor touches change.
+    If the order of `tree` is kept, only the cliques along one path grow: each clique passes the variables that it gains
+    to the clique of its next variable in the order. Under the greedy rules, only components with a variable of the new
+    factor change.
     """
 
     def __init__(self, scopes: tuple[tuple[int, ...], ...], sizes: tuple[int, ...], tree: JunctionTree) -> None:
@@ -79,7 +80,7 @@ class Growth:
         self._kept_order = sum(self._maximal(v, left) for v, left in enumerate(self._left))
 
     def has(self, clique: Sequence[int]) -> bool:
-        """Return whether `clique`, not empty, is inside a clique of the tree."""
+        """Return whether `clique`, not empty, is a subset of a clique of the tree."""
         return any(held.issuperset(clique) for held in self._held[clique[0]])
 
     def within(self, limit: float | Fraction, clique: Sequence[int]) -> bool:
@@ -100,7 +101,7 @@ class Growth:
         return (_greedy(scopes, variables, self._sizes, cost)[0].cells for cost in (_table_size, _fill))
 
     def _in_kept_order(self, clique) -> int:
-        """Return the number of cells of the tree that the kept order gives with `clique`."""
+        """Return the number of cells of the tree that the order of `tree` gives after `clique` is added."""
         v, *others = sorted(self._place[v] for v in clique)
         gained, left = bit_sets.of(others), dict[int, int]()
         while gained & ~self._left[v]:
@@ -116,13 +117,13 @@ class Growth:
         return cells
 
     def _maximal(self, v, left, behind=()) -> int:
-        """Return the number of cells of v's clique, or 0 if an earlier variable left it behind (see `_tree`)."""
+        """Return the number of cells of v's clique, 0 if an earlier variable left the clique behind (see `_tree`)."""
         clique = left | 1 << v
         return 0 if clique in self._behind or clique in behind else bit_sets.cells(clique, self._size_at)
 
 
 def _parts(scopes, d: int) -> list:
-    """Return (scopes, variables) of each connected component, the scopes in the order given, the variables sorted."""
+    """Return (scopes, variables) of each connected component: the scopes in the given order, the variables sorted."""
     component = components(scopes, d)
     parts = {number: (list[tuple](), list[int]()) for number in component}
     for scope in scopes:
@@ -173,7 +174,7 @@ def elimination_order(
 
 
 def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
-    """Return for each of d variables a number that it shares with exactly the variables connected to it."""
+    """Return a number for each of d variables; two variables have the same number if and only if they are connected."""
     component = list(range(d))
     for scope in scopes:
         joined = {component[v] for v in scope}
@@ -184,7 +185,7 @@ def components(scopes: Iterable[Sequence[int]], d: int) -> list[int]:
 
 
 def _graph(scopes, d: int) -> tuple[int, ...]:
-    """Return for each variable the set of other variables that share a factor with it."""
+    """Return, for each variable, the set of the other variables that share a factor with it."""
     neighbours = [0] * d
     for scope in scopes:
         members = bit_sets.of(scope)
@@ -198,7 +199,7 @@ def _table_size(v: int, neighbours, sizes) -> int:
 
 
 def _fill(v: int, neighbours, sizes) -> int:
-    """Return the number of pairs of values of neighbours of v that eliminating v would join (each pair twice)."""
+    """Return how many pairs of values of neighbours of v the elimination of v would join, counting each pair twice."""
     near = neighbours[v]
     return sum(sizes[u] * _values(near & ~neighbours[u] & ~(1 << u), sizes) for u in bit_sets.members(near))
 
@@ -209,7 +210,7 @@ def _values(variables: int, sizes) -> int:
 
 
 def _greedy_steps(graph, sizes, cost, variables) -> list:
-    """Return (cost, variable) of each step that eliminates `variables`, always the first of the cheapest ones."""
+    """Return (cost, variable) of each step that eliminates `variables`; a step takes the first of the cheapest ones."""
     neighbours = list(graph)
     costs = {v: cost(v, neighbours, sizes) for v in variables}
     steps = []
@@ -227,7 +228,7 @@ def _greedy_steps(graph, sizes, cost, variables) -> list:
 
 
 def _join(v: int, neighbours: list[int]) -> int:
-    """Take v out of the graph and join its neighbours to each other; return the set of v and its neighbours."""
+    """Remove v from the graph and join its neighbours to one another; return the set of v and its neighbours."""
     near = neighbours[v]
     for u in bit_sets.members(near):
         neighbours[u] = (neighbours[u] | near) & ~(1 << u | 1 << v)
@@ -235,10 +236,11 @@ def _join(v: int, neighbours: list[int]) -> int:
 
 
 def _tree(order, graph, sizes) -> JunctionTree:
-    """Return the tree of `order`. A clique is inside an earlier one if and only if an earlier variable left all of it
-    behind. Proof: let u be the last earlier variable whose clique contains the given one. The set that u left behind
-    contains the given clique. It lies in the clique of its own member that is eliminated first. This member comes after
-    u, so its clique is the given one, and the two sets are equal.
+    """Return the tree of `order`. Eliminating a variable leaves behind the rest of its clique. A clique is a subset of
+    an earlier one if and only if it equals the set that an earlier variable left behind. Proof: let u be the last
+    earlier variable whose clique contains the given clique. The set that u left behind also contains the given clique.
+    This set lies in the clique of its own member that is eliminated first. That member comes after u, so its clique is
+    the given clique, and the two sets are equal.
     """
     neighbours, maximal, left_behind = list(graph), list[int](), set[int]()
     for v in order:

@@ -1,7 +1,7 @@
-"""Matrices of exponentials over pairs of points, multiplied block by block and never stored.
+"""Multiply by matrices of exponentials over pairs of points, block by block, without storing the matrices.
 
 The matrices of hasegawa2015, the transition densities P and the Gaussian kernel K, have entries
-c_i d_j exp(l_i . r_j - |s_i - t_j|_1). The bilinear part counts common values by one-hot columns and
+c_i d_j exp(l_i . r_j - |s_i - t_j|_1). The bilinear part l_i . r_j counts common values through one-hot columns, or
 expands squared distances. The part |s_i - t_j|_1 is for numeric attributes under Laplace noise.
 """
 
@@ -43,7 +43,7 @@ class Pairwise(LinearOperator):
     """The (n, m) matrix with entries c_i d_j exp(l_i . r_j - |s_i - t_j|_1), a scipy `LinearOperator`.
 
     left, right : `Points`, n on the left and m on the right
-    symmetric : declares that the points are the same, so that exp(...) is the same for (i, j) and (j, i).
+    symmetric : declares that both sides contain the same points, so that exp(...) is the same for (i, j) and (j, i).
         Products then evaluate each pair once, which halves their cost
 
     ``A @ v`` takes a v of shape (m,) or (m, h), and ``A.T @ v`` takes a v of shape (n,) or (n, h). The products need
@@ -70,7 +70,7 @@ class Pairwise(LinearOperator):
         return full
 
     def thinned(self, least: float) -> Pairwise | csc_array:
-        """Return a sparse matrix without the entries whose exponents are below `least`, or `self` if over 2 % remain."""
+        """Return a sparse matrix without entries with exponents below `least`, or `self` if more than 2 % remain."""
         smallest = np.exp(least)
         some = np.linspace(0, self.shape[1] - 1, min(self.shape[1], 64)).astype(int)
         sample = Pairwise(self.left, self.right[some])
@@ -110,10 +110,10 @@ class Pairwise(LinearOperator):
         return out
 
     def _blocks(self, *, upper=False):
-        """Yield pairs of slices and their exponentials, in an array that the next block overwrites.
+        """Yield, for each block, its two slices and its exponentials, in an array that the next block overwrites.
 
-        upper : whether to yield only the columns from the block's first row onwards, so that every pair i <= j
-        occurs once and the square of a block's own rows occurs in full
+        upper : whether to yield only the columns from the first row of a block onwards. Then every pair i <= j occurs
+        once, and the square over the block's own rows occurs in full
         """
         height, width = BLOCK
         n, m = self.shape
@@ -137,8 +137,8 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
 
     width : sigma^2 of hasegawa2015, (0, inf), without a factor 2, as printed; points : by default the centres
 
-    Squared distances are computed as differences of squares, so that entries have a relative error of up to (6 p + 24)
-    2^-53 |z|^2 / width, where |z|^2 is the largest squared norm. Raises ``ValueError`` for a width at which this error
+    Squared distances are computed as differences of squares, so entries have a relative error of up to (6 p + 24) 2^-53
+    |z|^2 / width, where |z|^2 is the largest squared norm. Raises ``ValueError`` for a width at which this error
     exceeds 1 %.
     """
     right = _squared(np.asarray(centres, dtype=float), width)
@@ -149,7 +149,7 @@ def gaussian_kernel(centres: np.ndarray, width: float, *, points: np.ndarray | N
 
 
 def _squared(points, width) -> Points:
-    """Return points whose products with `_turned` points are -|z_i - z_j|^2 / width."""
+    """Return `Points` whose bilinear products with `_turned` rows are -|z_i - z_j|^2 / width."""
     largest = np.abs(points).max(initial=0)
     squares = ((points / (largest or 1)) ** 2).sum(axis=1).max(initial=0)
     least = (6 * points.shape[1] + 24) * 2.0**-53 / 0.01 * squares * largest * largest

@@ -1,8 +1,8 @@
-"""L-BFGS with a diagonal start, to minimize a smooth, strictly convex function.
+"""L-BFGS with an initial diagonal, to minimize a smooth, strictly convex function.
 
-The usual start is a multiple of the identity. Here the caller gives, with each gradient, the inverse of a diagonal that
-resembles the Hessian, and the memory corrects this inverse. Source: Liu and Nocedal 1989; Nocedal and Wright 2006,
-algorithm 7.4.
+The initial matrix is usually a multiple of the identity. Here the caller gives, with each gradient, the inverse of a
+diagonal matrix that approximates the Hessian, and the stored steps correct this inverse. Source: Liu and Nocedal 1989;
+Nocedal and Wright 2006, algorithm 7.4.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarra
     """Minimize a convex function, starting at `x`; return (x, evaluations used, whether the minimizer was reached).
 
     evaluate : x -> (value, gradient, inverse_diagonal, done). The gradient and the inverse diagonal are arrays of the
-        shape of x that the next call must not overwrite. `done` ends the search: the caller decides how close to the
-        minimizer is close enough
+        shape of x that the next call must not overwrite. A true `done` ends the search: the caller decides when x is
+        close enough to the minimizer
 
-    The search also ends, short of the minimizer, if no step decreases the value (the limit of rounding).
+    The search also ends, before the minimizer is reached, if rounding prevents every step from decreasing the value.
     """
     value, gradient, inverse_diagonal, done = evaluate(x)
     pairs: deque[tuple] = deque(maxlen=_MEMORY)
@@ -64,7 +64,7 @@ def _inverse_hessian(gradient, inverse_diagonal, pairs):
 
 
 def _shorter(value, new_value, slope):
-    """Return the factor in [0.1, 0.5] to shorten the step by: the minimum of the parabola through the known values."""
+    """Return a factor in [0.1, 0.5] for the step, from the minimum of the parabola through the known values."""
     if not np.isfinite(new_value):
         return 0.1
     return min(max(-slope / (2 * (new_value - value - slope)), 0.1), 0.5)

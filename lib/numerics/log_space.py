@@ -1,8 +1,9 @@
-"""Sums of products of tensors, and marginals, for numbers of any size: the steps of `contraction`, on logarithms.
+"""Sum products of tensors, and compute marginals, for numbers of any size: the steps of `contraction`, on logarithms.
 
-A step divides each row of its two groups' tables by the row's largest entry, and sums the variable out by one batched
-matrix product. The table over all variables involved is never formed. Where all terms of a sum are tiny, because each
-group favours the values that the other excludes, the sum is computed again from the logarithms of its terms.
+A step divides each row of the tables of its two groups by the largest entry of the row, and sums the variable out by
+one batched matrix product. The table over all variables involved is never formed. Where all terms of a sum are tiny,
+because each group gives small entries to the values that the other favours, the sum is computed again from the
+logarithms of its terms.
 
 A tensor is a pair (array of logarithms, tuple of the variables that are its axes).
 """
@@ -25,8 +26,8 @@ class Elimination:
     sizes : number of values of each variable
     order : the variables to sum out, each in some tensor; keep : the other variables
 
-    `result` is the logarithm of the sums, an array with the axes `keep`. `steps` are those of `contraction`, and `pool`
-    contains the tensors and then the result of each step.
+    `result` contains the logarithms of the sums, an array with the axes `keep`. `steps` are those of `contraction`, and
+    `pool` contains the tensors, followed by the result of each step.
     """
 
     def __init__(self, tensors: Iterable[tuple[np.ndarray, tuple[int, ...]]], sizes: Sequence[int], order: Iterable[int],
@@ -53,7 +54,7 @@ class Elimination:
         return total
 
     def marginals(self) -> list[np.ndarray]:
-        """Return, for each tensor, the probabilities of its cells under the product. All variables must be summed out.
+        """Return, for each tensor, its cells' probabilities under the product. All variables must have been summed out.
 
         The method computes P(v, companions) = P(companions) P(v | companions), from the last variable v to the first.
         """
@@ -69,7 +70,7 @@ class Elimination:
 
 class _Sums:
     """Sums of products of two tables of logarithms, `left` (batch, rows, values) and `right` (batch, columns, values),
-    over the values; `logs` (batch, rows, columns) has the logarithms of the sums."""
+    over the values; `logs` (batch, rows, columns) contains the logarithms of the sums."""
 
     def __init__(self, left: np.ndarray, right: np.ndarray) -> None:
         scales = [np.maximum(table.max(axis=-1, keepdims=True), _LOWEST) for table in (left, right)]
@@ -87,7 +88,7 @@ class _Sums:
         self._terms /= np.where(totals > 0, totals, 1.0)
 
     def shared(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the probabilities of the cells of both tables, from those of the sums."""
+        """Return the probabilities of the cells of both tables, from the `probabilities` of the sums."""
         weights = probabilities / self._sums
         left = self._left * (weights @ self._right)
         right = self._right * (weights.transpose(0, 2, 1) @ self._left)

@@ -1,13 +1,13 @@
-"""Maximum-likelihood mixing proportions, with a certificate, when the components are too many to store.
+"""Fit mixing proportions by maximum likelihood, with a certificate, when there are too many components to store.
 
 The problem is to maximize F(theta) = sum_i ln u_i, u = A theta, over theta >= 0 with sum 1, where A is (n, m) and
 non-negative. F is concave. Let g = A^T (1/u) / n, whose mean under theta is 1. For every other theta',
 
     F(theta') - F(theta) <= grad F . (theta' - theta) = n (theta' . g - 1) <= n (max g - 1).
 
-The right-hand side is the gap: no theta' is better than theta by more. Few components carry weight at the optimum. So a
-Newton method works on a pool of columns. The columns with the largest g join the pool, and the other columns enter only
-through g (Lindsay, Ann. Statist. 1983; the Newton step is that of Wang, J. R. Statist. Soc. B 2007).
+The right-hand side is the gap: no theta' is better than theta by more than the gap. Few components have weight at the
+optimum. So a Newton method works on a pool of columns. The columns with the largest g join the pool, and the other
+columns enter only through g (Lindsay, Ann. Statist. 1983; the Newton step is that of Wang, J. R. Statist. Soc. B 2007).
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class Mixture:
 def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
         scores: Callable[[NDArray[np.float64]], NDArray[np.float64]], start: NDArray[np.int64], *, tol: float,
         max_iter: int, batch: int = 100) -> Mixture:  # fmt: skip
-    """Return proportions whose gap is below `tol`, or the best proportions after `max_iter` rounds.
+    """Return proportions whose gap is below `tol`, or the proportions after `max_iter` rounds.
 
-    columns : function from positions (h,) to these columns of A, (n, h)
+    columns : function from positions (h,) to the columns of A at these positions, (n, h)
     scores : function from r (n,) to A^T r, (m,)
-    start : positions of the first pool, all different
-    batch : the largest number of columns that join the pool in a round. About four times as many columns stay in the pool
+    start : positions of the columns in the first pool, all different
+    batch : the largest number of columns that join the pool in a round. The pool keeps about four times as many
 
     Raises ``ValueError`` if a row of A is 0 in every column of the first pool.
     """
@@ -76,7 +76,7 @@ def fit(columns: Callable[[NDArray[np.int64]], NDArray[np.float64]],
 
 
 def _joining(g, pool, slack, batch) -> np.ndarray:
-    """Return columns of large g: mostly the largest of each interleaved part, because the top ones are nearly equal."""
+    """Return columns with large g, mostly the largest of each interleaved part, as the top columns are nearly equal."""
     better = np.setdiff1d(np.flatnonzero(g > 1 + slack / 10), pool)
     better = better[np.argsort(-g[better], kind="stable")]
     first, rest = better[: batch // 4], better[batch // 4 :]
@@ -85,10 +85,10 @@ def _joining(g, pool, slack, batch) -> np.ndarray:
 
 
 def newton(a: NDArray[np.float64], theta: NDArray[np.float64], *, tol: float) -> NDArray[np.float64]:
-    """Return the best proportions of the columns of `a` (n, s), starting at `theta`, with a gap below `tol`.
+    """Return proportions of the columns of `a` (n, s) with a gap below `tol`, starting at `theta`.
 
     The method minimizes sum(theta) - mean(ln a theta) over theta >= 0; at the minimum, theta has sum 1. A step goes to
-    the minimum of the quadratic model, a problem of non-negative least squares, and is halved until it descends. If
+    the minimum of the quadratic model, found by non-negative least squares, and is halved until the value decreases. If
     rounding prevents further descent, the current proportions are returned.
     """
     n = len(a)

@@ -1,4 +1,4 @@
-"""The nearest point of a simplex: non-negative numbers with a given sum."""
+"""Find the nearest point of a simplex, the set of vectors with non-negative entries and a given sum."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def nearest(values: np.ndarray, total: float = 1.0) -> NDArray[np.float64]:
     values : shape (..., k), k >= 1, finite, each row projected separately; total : (0, inf)
 
     The point is max(values - shift, 0). If the j largest entries stay positive, the shift is (their sum - total)/j. The
-    right j is the largest one for which the j entries stay positive (Held, Wolfe and Crowder 1974).
+    correct j is the largest j for which these j entries stay positive (Held, Wolfe and Crowder 1974).
     """
     # A common shift changes nothing, and values `total` below the largest are cut, so no sum overflows.
     largest = values.max(axis=-1, keepdims=True)

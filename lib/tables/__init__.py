@@ -1,4 +1,4 @@
-"""Make synthetic data from tables of categorical records: Private-PGM, AIM, PrivBayes (`miura2025`), and staged residuals."""
+"""Make synthetic data from categorical records: Private-PGM, AIM, PrivBayes (`miura2025`) and staged residuals."""
 
 from .adaptive_iterative import aim  # AIM: measures the marginals that its model gets most wrong
 from .bayesian_network import privbayes  # PrivBayes: a Bayesian network, then noisy conditionals

@@ -4,10 +4,11 @@ In every round, AIM privately selects the marginal that its model gets most wron
 and fits the model again (`graphical_model`). At the end, it draws synthetic records from the model. A `plan` contains
 the settings of the algorithm: our settings, or those that the paper prints.
 
-The privacy budget is a number rho of zero-concentrated DP. The rounds together cost at most rho, though each round's
-cost, choice and noise depend on earlier rounds. Let L_t be the privacy loss of round t and rho_t its cost. Given the
-earlier rounds, E[e^((alpha-1)(L_t - alpha rho_t))] is at most 1 at every order alpha > 1. The same expectation is then
-also at most 1 for the sum of all L_t and the sum of all rho_t (a Rényi filter; Feldman and Zrnic 2021).
+The privacy budget is a number rho of zero-concentrated DP. All rounds together cost at most rho, although the cost, the
+choice and the noise of a round depend on earlier rounds. Let L_t be the privacy loss of round t and rho_t its cost.
+Given the earlier rounds, E[e^((alpha-1)(L_t - alpha rho_t))] is at most 1 at every order alpha > 1. The expectation is
+then also at most 1 if L_t and rho_t are replaced by their sums over all rounds (a Rényi filter; Feldman and Zrnic
+2021).
 
 Neighbouring tables are "unbounded" if a record is added or removed, as in the code that the paper measured. Neighbours
 are "bounded" if a record is replaced, as in the paper's Definition 2.1; the number of records is then public.
@@ -46,13 +47,13 @@ class Step:
 
     attributes : the attributes of the measured marginal; () if the number of records was measured
     sigma : scale of the noise in counts: the standard deviation of Gaussian noise, or b of Laplace noise
-    epsilon : privacy cost of the choice by the exponential mechanism, 0 in the initialization, which makes no choice
+    epsilon : epsilon of the choice by the exponential mechanism; 0 in the initialization, which makes no choice
     rho_used : zCDP spent so far, including this step
-    cells : size of the model fitted after the step: the number of cells of its junction tree's cliques
+    cells : size of the model fitted after the step: the number of cells of the cliques of its junction tree
     gap, evaluations : the duality gap of the fitted model, and the number of calls of the oracle during the fit
     annealed : whether the budget of a round became larger after the step (Algorithm 4)
-    errors : for each requested attribute set, the L1 distance of the model's marginal from the true one, divided by
-        the number of records. These errors are not private: use them for study, and do not release them
+    errors : for each requested attribute set, the L1 distance between the model's marginal and the true marginal,
+        divided by the number of records. These errors are not private: use them for study only, and do not release them
     """
 
     attributes: tuple[str, ...]
@@ -73,8 +74,8 @@ class Choice:
     model : the model before the choice
     weights : mapping from the candidates' attributes to the weights of their scores
     epsilon, sensitivity : parameters of the exponential mechanism, for scores in counts
-    expected : mean absolute noise of a count. It is subtracted from the distance in every cell. If `clear`, cells with
-        a smaller distance add nothing to the score
+    expected : mean absolute noise of a count, which is subtracted from the distance in every cell. If `clear`, cells
+        with a smaller distance add nothing to the score
     """
 
     model: GraphicalModel
@@ -91,8 +92,8 @@ class Result:
 
     synthetic : a `Table` drawn from `model`; model : the last model
     measurements, steps : all measurements and all steps of the run, in order
-    rho : the budget; rho_used : the part spent. In an exact run, `rho` and `rho_used` are Fractions
-    noise : the kind of noise; total : the number of records if it is public, else None; choice : the last round's choice
+    rho : the budget; rho_used : the part of it that was spent. In an exact run, `rho` and `rho_used` are Fractions
+    noise : the kind of noise; total : the number of records if it is public, else None; choice : that of the last round
     """
 
     synthetic: Table
@@ -119,7 +120,7 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
         An exact run draws from the operating system and computes only with integers and fractions until the noise is
         added (`private_draws`, `budget_schedule`), so that the guarantee holds for the program
     records : number of records to synthesize. The default is the model's total, which is noisy under unbounded
-        neighbours, or fewer if these records would have more than `graphical_model.MOST_CODES` codes in all
+        neighbours; it is reduced if these records would have more than `graphical_model.MOST_CODES` codes in all
     errors : sizes k of attribute sets whose errors each `Step` records, for example (1, 2, 3)
 
     Raises ``ValueError`` for values outside these ranges, an empty workload, attributes that the table lacks, and a size
@@ -217,7 +218,7 @@ class _Run:
             schedule.divide()
 
     def _shares(self, cliques, schedule) -> list:
-        """Return each attribute's proportion of the budget, from the size of the noise relative to the number of records."""
+        """Return the proportion of the budget for each attribute, from the noise relative to the number of records."""
         if not self.total_is_public:
             self._first((), plans.TOTAL, schedule)
         sizes = [self.domain.sizes[v] for (v,) in cliques]
@@ -237,14 +238,14 @@ class _Run:
         return scale
 
     def drawn(self, most, rng) -> list:
-        """Return the sets that a round may choose from: all candidates or, if they are more, `most` drawn at random."""
+        """Return the sets that a round may choose: all candidates or, if there are more, `most` of them at random."""
         cliques = list(self.weights)
         if len(cliques) <= most:
             return cliques
         return [cliques[place] for place in np.sort(rng.choice(len(cliques), most, replace=False))]
 
     def round(self, schedule, drawn) -> None:
-        """Choose a set of `drawn`, measure it, fit, and set the next round's budget (Algorithm 2, lines 9 to 14)."""
+        """Choose a set from `drawn`, measure it, fit, and set the next round's budget (Algorithm 2, lines 9 to 14)."""
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(drawn, schedule.used / schedule.rho)
@@ -295,8 +296,9 @@ class _Run:
         self.reconciliation.add(*self.measurements[-1].checked(self.domain))
 
     def _affordable(self, drawn, share) -> list:
-        """Return the attribute sets of `drawn` with which the model stays within `share` of its size limit, or does not
-        grow. If no set fits, as in a first round without initialization, return the set whose model is smallest."""
+        """Return the attribute sets in `drawn` with which the model stays within the part `share` of its size limit, or
+        does not grow. If there are none, as in a first round without initialization, return the set with the smallest
+        model."""
         limit = self.max_cells * share
         candidates = [clique for clique in drawn if self.model.oracle.fits(clique, limit)]
         return candidates or [min(self.weights, key=self._smallest_with)]

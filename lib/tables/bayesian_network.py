@@ -1,25 +1,25 @@
-"""PrivBayes: records from a noisy Bayesian network (Zhang et al. 2017; miura2025, section 2.5).
+"""PrivBayes: draw records from a noisy Bayesian network (Zhang et al. 2017; miura2025, section 2.5).
 
 Attributes are placed one after another, the first at random. The exponential mechanism chooses each further attribute
-and its parents among the attributes already placed. The score measures how strongly the attribute depends on them.
-Then the counts of each attribute with its parents are measured with noise, and records are drawn down the network.
+and its parents among the attributes already placed. The score measures how strongly the attribute depends on these
+parents. Then the counts of each attribute with its parents are measured with noise, and records are drawn along the
+network.
 
-The first attributes, with fewer than `parents` parents, need no separate tables: their tables are marginals of the
-table of the first attribute that has `parents` parents. So d attributes need d - 1 selections and max(d - parents, 1)
-measurements.
+The first attributes, which have fewer than `parents` parents, need no tables of their own: they are in the table of the
+first attribute that has `parents` parents. So d attributes need d - 1 selections and max(d - parents, 1) measurements.
 
-The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n| over all x and y. Here c are the joint counts of an
-attribute x and its parents y, and n is the number of records. This score is n times the score R of Zhang et al. Adding
-the record (x_0, y_0) to a table with proportions p of x and q of y moves
+The score, "dependence", is half the sum of |c(x, y) - c(x) c(y)/n| over all values x of an attribute and y of its
+parents. Here c are the counts, and n is the number of records. This score is n times the score R of Zhang et al. Adding
+the record (x_0, y_0) to a table with proportions p(x) and q(y) changes
 
     c(x, y) - c(x) c(y) / n    by    n/(n+1) (1[x = x_0] - p(x)) (1[y = y_0] - q(y)),
 
-as one sees with the common denominator n + 1. The L1 norm of either bracket is at most 2, so the score moves by at most
-2n/(n+1), which is below 2 for every n. The number of records may therefore be private. (The paper's score is the mutual
-information. Multiplied by n, it moves by up to about log(n), which has no bound if n is private.)
+which follows with the common denominator n + 1. The L1 norm of each bracket is at most 2, so the score changes by at
+most 2n/(n+1), which is below 2 for every n. The number of records may therefore be private. (The paper's score is the
+mutual information. Multiplied by n, it changes by up to about log(n), which has no bound if n is private.)
 
-The domain must be public. Noise is drawn in floating point, so the guarantee does not cover attacks on low-order bits
-(Mironov 2012).
+The domain must be public. Noise is drawn in floating point, so the guarantee does not cover attacks that use low-order
+bits (Mironov 2012).
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ class PrivBayes:
     """The release of `privbayes`.
 
     table : the synthetic `Table`
-    network : pairs (attribute, its parents), in the order of drawing
-    epsilon : the guarantee, of pure DP for unbounded neighbours
+    network : pairs (attribute, its parents), in the order in which the attributes are drawn
+    epsilon : the guarantee, which is pure DP for unbounded neighbours
     """
 
     table: Table
@@ -54,15 +54,15 @@ class PrivBayes:
 
 
 def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents: int = 2) -> PrivBayes:
-    """Return a `PrivBayes` with synthetic records of `table`; it is `epsilon`-DP if a record is added or removed.
+    """Return a `PrivBayes` with synthetic records; it is `epsilon`-DP if a record of `table` is added or removed.
 
     table : `Table` over a public domain; epsilon : (0, inf); rng : numpy Generator
     parents : integer >= 1, the number of parents of an attribute. The parents of the first attributes, which are
         fewer, are all earlier attributes
 
-    A table of counts has sensitivity 1 and gets Laplace noise. Postprocessing replaces noisy counts by the nearest
-    counts >= 0 whose sum is the noisy estimate of the number of records. This estimate, rounded, is also the number of
-    synthetic records. Raises ``ValueError`` for values out of range.
+    Each table of counts has sensitivity 1 and gets Laplace noise. Post-processing replaces the noisy counts by the
+    nearest counts >= 0 whose sum is a noisy estimate of the number of records. This estimate, rounded, is also the
+    number of synthetic records. Raises ``ValueError`` for values out of range.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, privbayes
@@ -90,7 +90,7 @@ def privbayes(table: Table, epsilon: float, *, rng: np.random.Generator, parents
 
 
 def dependence(counts: ArrayLike) -> float:
-    """Return half the L1 distance of a table of counts (x, y), shape (a, b), from the prediction of independence."""
+    """Return half the L1 distance between a table of counts (x, y), shape (a, b), and the counts under independence."""
     counts = checks.real("counts", counts, "[0, 1e15]")
     if counts.ndim != 2 or counts.sum() <= 0:
         got = f"shape {counts.shape}, sum {counts.sum():g}"
@@ -103,7 +103,7 @@ def _network(table, parents, epsilon, rng):
     known, tables = {}, {}
 
     def scored(attribute, group):
-        """Return the score of `attribute` with the parents `group`, cached because most scores recur later."""
+        """Return the score of `attribute` with the parents `group`, cached because most scores are needed again."""
         if (attribute, group) not in known:
             together = tuple(sorted((attribute, *group), key=table.domain.attributes.index))
             if together not in tables:
@@ -133,13 +133,13 @@ def _measured(table, network, measurements, scale, rng):
 
 
 def _common_total(noisy) -> float:
-    """Return the number of records, at least 1: a mean of the tables' sums, weighted by the inverse numbers of cells."""
+    """Estimate the number of records, at least 1: the mean of the tables' sums, weighted by 1 / number of cells."""
     weights = [1 / values.size for values in noisy]
     return max(float(np.average([values.sum() for values in noisy], weights=weights)), 1.0)
 
 
 def _consistent(network, counts):
-    """Return one table for each attribute: attributes without a table get marginals of the first measured table."""
+    """Return one table for each attribute; an attribute without a table gets a marginal of the first measured table."""
     first = len(network) - len(counts)
     axes, whole = (network[first][0], *network[first][1]), counts[0]
     # The attributes before `first` are its parents.
@@ -151,7 +151,7 @@ def _consistent(network, counts):
 
 
 def _draw(domain, network, counts, records, rng) -> Table:
-    """Return `records` records, each attribute drawn given its parents' values, all records at once."""
+    """Draw `records` records, attribute by attribute, each attribute given the values of its parents."""
     columns: dict[str, np.ndarray] = {}
     for (attribute, parents), joint in zip(network, counts):
         size = len(joint)

@@ -1,4 +1,4 @@
-"""AIM's budget, round by round (miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4)."""
+"""Spend the budget of AIM round by round (miura2025, Algorithm 2, lines 1, 2 and 10; Algorithm 4)."""
 
 from __future__ import annotations
 
@@ -36,8 +36,9 @@ class Schedule:
         self.divide()
 
     def measure(self, share: Any = None) -> Any:
-        """Spend the cost of a measurement without a choice: `share` of the budget, or what a round's measurement costs.
-        Return the noise multiplier. Raises ``ValueError`` if too little of the budget is left for a round to follow."""
+        """Spend the cost of a measurement without a choice: the part `share` of the budget or, by default, the cost of
+        the measurement in a round. Return the noise multiplier. Raises ``ValueError`` if this would leave no budget for
+        a round."""
         multiplier = self.multiplier if share is None else self.multiplier_of(share)
         cost, left = 1 / (2 * multiplier**2), self._left()
         if cost >= left:
@@ -49,7 +50,7 @@ class Schedule:
         return multiplier
 
     def multiplier_of(self, share: Any) -> Any:
-        """Return sigma for sensitivity 1 of a measurement that costs `share`, in (0, 1], of the whole budget."""
+        """Return sigma at sensitivity 1 for a measurement that costs the part `share` in [1e-100, 1] of the budget."""
         return math.sqrt(1 / (2 * checks.number("share", share, "[1e-100, 1]") * self.rho))
 
     def divide(self) -> None:
@@ -64,7 +65,7 @@ class Schedule:
         self.exhausted = self.last
 
     def advance(self, anneal: bool, growth: int = 4) -> None:
-        """Set the next round's budget: the budget of the last round, times `growth` if `anneal`."""
+        """Set the budget of the next round: that of the round before, times `growth` if `anneal`."""
         if anneal:
             self._grow(checks.whole("growth", growth, "[1, 1000]"))
         self._finish_if_short()
@@ -79,7 +80,7 @@ class Schedule:
         return (self.rho - self.used) * (1 - 1e-12)  # minus a margin for rounding errors
 
     def _finish_if_short(self) -> None:
-        """If the budget left is at most the cost of two rounds, give all of it to the next round, which is the last."""
+        """If the remaining budget is at most the cost of two rounds, give all of it to the next round, the last one."""
         left = self._left()
         if left <= 2 * self._cost():
             self.last = True
@@ -91,7 +92,7 @@ class Schedule:
 
 
 class ExactSchedule(Schedule):
-    """A `Schedule` in fractions, with scales rounded up and epsilons down: `used` is exact and never exceeds rho.
+    """A `Schedule` in fractions; scales are rounded up and epsilons down, and `used` is exact and never exceeds rho.
 
     rho, rounds : Fractions in (0, inf); alpha : Fraction in (0, 1)
     """
@@ -111,12 +112,12 @@ class ExactSchedule(Schedule):
         return self.rho - self.used
 
     def _share(self, budget, rounds) -> None:
-        """Set rounds that cost at most `budget` together. The numbers of the last round have more binary digits,
-        because the part of its budget that rounding leaves over is lost."""
+        """Set the scale and the epsilon of `rounds` rounds that together cost at most `budget`. Those of the last round
+        have more binary digits, because budget that is left over by rounding would be lost."""
         bits = 20 if self.last else _BITS
         self.multiplier = root_up(rounds / (2 * self.alpha * budget), bits)
         self.epsilon = root_down(8 * (1 - self.alpha) * budget / rounds, bits)
 
     def multiplier_of(self, share: Fraction) -> Fraction:
-        """Return the multiplier of `Schedule.multiplier_of`, as a Fraction that is rounded up."""
+        """Return the multiplier of `Schedule.multiplier_of`, rounded up to a Fraction with few binary digits."""
         return root_up(1 / (2 * share * self.rho), _BITS)

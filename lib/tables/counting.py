@@ -1,4 +1,4 @@
-"""The attribute sets that AIM may measure, and the counts of records over them."""
+"""List the attribute sets that AIM may measure, and count the records over these sets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEPT = 2**26  # cells of a table's marginals that are kept, at four or eight by
 
 
 class Counted(Protocol):
-    """Records of a `domain` that can be counted: a `Table`, or a `lib.release.Counter` of records that come in batches."""
+    """Records that can be counted over a `domain`: a `Table`, or a `lib.release.Counter` for records in batches."""
 
     domain: Domain
 
@@ -28,7 +28,7 @@ class Counted(Protocol):
 
 
 def requested(domain: Domain, workload: Workload, most: int) -> dict[tuple[int, ...], float]:
-    """Return the workload's non-empty sets, as sorted positions in the `domain`, with their weights c_s.
+    """Return the non-empty sets of the workload, as sorted positions in the `domain`, with their weights c_s.
 
     workload : as for `downward_closure`, but k is at most `most`
     """
@@ -47,12 +47,13 @@ def requested(domain: Domain, workload: Workload, most: int) -> dict[tuple[int, 
 
 
 def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...], float]:
-    """Return the candidates, all non-empty subsets of the workload's sets, with their weights w_r = sum_s c_s |r & s|.
+    """Return the candidates r, all non-empty subsets of the workload's sets s, with weights w_r = sum_s c_s |r & s|.
 
     domain : `Domain`; workload : k for all sets of k attributes, a collection of attribute sets, or a mapping from
         attribute sets to weights c_s in [1e-100, 1e100]
 
-    A clique is the sorted tuple of its attributes' positions in the domain; small cliques come first.
+    A candidate is a clique, the sorted tuple of the positions of its attributes in the domain; small cliques come
+    first.
     Source: miura2025, Algorithm 2, line 7.
     """
     weights = requested(domain, workload, len(domain))
@@ -66,10 +67,10 @@ def downward_closure(domain: Domain, workload: Workload) -> dict[tuple[int, ...]
 
 
 class Counts:
-    """The marginals of a table over `sets` of its attributes, counted when they are requested.
+    """The marginals of a table over `sets` of its attributes. Each marginal is counted when it is requested.
 
-    The smallest marginals, up to a fixed number of cells together, are cached. Other marginals are counted at each
-    call. Which marginals are cached depends only on the domain and the sets, not on the records.
+    The smallest marginals, up to a fixed total number of cells, are cached. Other marginals are counted at each call.
+    Which marginals are cached depends only on the domain and the sets, not on the records.
     """
 
     def __init__(self, table: Counted, sets: Iterable[tuple[str, ...]]) -> None:
@@ -87,7 +88,7 @@ class Counts:
         self._type = np.min_scalar_type(-len(table) - 1)
 
     def __call__(self, attributes: tuple[str, ...]) -> NDArray[np.int64]:
-        """Return counts, 64-bit integers with the axes `attributes`."""
+        """Return the counts over `attributes`, an array of 64-bit integers with one axis for each attribute."""
         counts = self._kept.get(attributes)
         if counts is None:
             counts = self._table.marginal(attributes)

@@ -24,7 +24,7 @@ WEIGHTS = ("inverse-variance", "inverse-deviation", "equal")  # sigma to the pow
 
 
 class Descent(NamedTuple):
-    """The last `model`, and the `losses` and the total numbers of oracle `calls` before each of T steps and at the end.
+    """The last `model`; the `losses` and cumulative oracle `calls` before each of T steps and at the end.
 
     Both arrays have the shape (T + 1,).
     """
@@ -44,11 +44,11 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
     step_size : eta_t for every t, (0, 1e100]. By default the step size is adaptive (see below)
     weights : w_c, "inverse-variance" for 1/sigma_c^2 as in `graphical_model.fit`, "inverse-deviation" for 1/sigma_c
         as in Algorithm 2, or "equal" as in section 2.3
-    start : `GraphicalModel` over the same domain whose potentials, on the measured cliques, are the first theta;
-        default: the uniform model
+    start : `GraphicalModel` over the same domain; its potentials on the measured cliques are the initial theta. The
+        default is the uniform model
 
-    By default, each step tries twice the step size of the step before. The size is then halved until the loss falls by
-    at least half of the amount that the loss's slope predicts. Each trial is another call of the oracle.
+    By default, each step first tries twice the previous step size. The size is then halved until the loss decreases by
+    at least half of the amount that the slope predicts. Each trial requires a call of the oracle.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Measurement, mirror_descent
@@ -88,7 +88,7 @@ def mirror_descent(domain: Domain, measurements: Iterable[Measurement], total: f
 
 
 def _problem(domain, measurements, total, power, start):
-    """Return the oracle of the measured cliques, and the function `evaluate` for the weights sigma^-power."""
+    """Return the oracle on the measured cliques, and the function `evaluate` for the weights sigma^-power."""
     checked = [measurement.checked(domain) for measurement in measurements]
     checked = [each for each in checked if each[0]]  # the total, which is given, needs no potential
     if not checked:

@@ -1,21 +1,21 @@
-"""Private-PGM: the graphical model that fits noisy marginals best (miura2025, section 2.3).
+"""Private-PGM: find the graphical model that fits noisy marginals best (miura2025, section 2.3).
 
-Given noisy counts y_c of cliques c with noise of standard deviation sigma_c, `fit` finds the
-marginals mu of a distribution over all records, times their number N, that minimize
+Given counts y_c over cliques c, with noise of standard deviation sigma_c, `fit` finds a distribution over all possible
+records. Its marginals, times the number N of records, are mu. They minimize
 
     sum_c w_c/2 |mu_c - y_c|^2 + tau N KL(mu/N, uniform),    w_c = 1/sigma_c^2,
 
-where the small second term makes the minimizer unique. (Algorithm 2 of the paper weights measurements by
-1/sigma_c, as did its code; weights 1/sigma_c^2 give the likelihood of Gaussian noise.)
+where the small second term makes the minimizer unique. (Algorithm 2 of the paper weights measurements by 1/sigma_c, and
+so did its code; weights 1/sigma_c^2 give the likelihood of Gaussian noise.)
 McKenna, Sheldon, Miklau 2019 show that the best distribution is a graphical model on the cliques.
 
-Instead of descending on mu, as the paper does (`mirror_descent`), `fit` ascends the dual: with
-mu(theta) the marginals of the model with potentials theta, the function
+The paper descends on mu (`mirror_descent`), whereas `fit` solves the dual problem. Let mu(theta) be the marginals,
+times N, of the model with potentials theta. The function
 
     N log Z(theta) - <y, theta> + tau/2 sum_c |theta_c|^2 / w_c
 
-is smooth and strictly convex, and its gradient g = mu(theta) - y + tau theta / w needs one call of
-the marginal oracle. The primal loss at mu(theta) exceeds its minimum by at most the duality gap,
+is smooth and strictly convex, and its gradient g = mu(theta) - y + tau theta / w requires one call of the marginal
+oracle. The primal loss at mu(theta) exceeds its minimum by at most the duality gap,
 which is exactly sum_c w_c/2 |g_c|^2. Each model records its duality gap as a certificate.
 """
 
@@ -57,9 +57,10 @@ class Measurement:
     sigma: float
 
     def checked(self, domain: Domain) -> tuple[tuple[int, ...], np.ndarray, float]:
-        """Return (clique, values, sigma), with the axes, and so the values, in the order of `domain`.
+        """Return (clique, values, sigma), where the axes of the values are in the order of `domain`.
 
-        Raises ``ValueError`` for unknown attributes, values not finite or misshapen, and a sigma out of range.
+        Raises ``ValueError`` for unknown attributes, values that are not finite or have the wrong shape, and a sigma
+        out of range.
         """
         axes, shape = domain.axes(self.attributes), domain.shape(self.attributes)
         sigma = checks.number("sigma", self.sigma, "(0, inf)")
@@ -71,11 +72,11 @@ class Measurement:
 
 
 class GraphicalModel:
-    """The distribution exp(sum_c theta_c(x_c)) / Z over a domain, times a number of records.
+    """A model with the distribution exp(sum_c theta_c(x_c)) / Z over a domain, times a number of records.
 
     domain : `Domain`
-    potentials : mapping from cliques (tuples of attributes) to theta_c, arrays of the clique's shape,
-        -inf for cells that cannot occur
+    potentials : mapping from cliques (tuples of attributes) to theta_c, an array of the clique's shape, with -inf for
+        cells that cannot occur
     total : number of records, (0, inf)
 
     `log_partition` is log Z, and `oracle` is the `MarginalOracle` at these potentials. Models made by `fit` also have
@@ -120,17 +121,17 @@ class GraphicalModel:
 
     @property
     def size(self) -> int:
-        """Return the total number of cells of the junction tree's cliques, which a table-based oracle would store."""
+        """Return the number of cells of all cliques of the junction tree, which a table-based oracle would store."""
         return self.oracle.tree.cells
 
     def fits(self, attributes: Collection[str], limit: float | Fraction) -> bool:
-        """Return whether `size` with the clique `attributes` added would be at most `limit`, or would not grow."""
+        """Return whether `size` would be at most `limit`, or would not grow, if the clique `attributes` were added."""
         limit = checks.number("limit", limit, "[-inf, inf]")
         clique = tuple(sorted(self.domain.axes(attributes)))
         return not clique or self.oracle.fits(clique, limit)
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.float64]:
-        """Return expected counts over `attributes`, an array of their shape with sum `total`."""
+        """Return the expected counts over `attributes`, an array with an axis for each attribute and sum `total`."""
         axes = self.domain.axes(attributes)
         return self.counts(tuple(sorted(axes))).transpose([sorted(axes).index(axis) for axis in axes])
 
@@ -141,7 +142,8 @@ class GraphicalModel:
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
         """Return a `Table` of `n` records whose counts follow the model closely.
 
-        n : by default `total`, rounded, but limited to `MOST_CODES` codes in all, because a noisy total may be enormous
+        n : the default is `total`, rounded, but at most `MOST_CODES` codes in all, because a noisy total may be
+            enormous
         """
         if n is None:
             n = max(min(round(self.total), MOST_CODES // len(self.domain)), 1)
@@ -172,14 +174,14 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
     """Return the `GraphicalModel` that fits noisy marginals best.
 
     domain : `Domain`
-    measurements : iterable of `Measurement`. An empty one gives the uniform distribution
-    total : number of records if it is public, (0, 1e100]. By default it is estimated from the measurements
-    tau : weight of the entropy, [1e-100, 1e100]. The default is 0.03 / the smallest sigma
+    measurements : iterable of `Measurement`. Without measurements, the result is the uniform distribution
+    total : number of records if it is public, (0, 1e100]. By default the number is estimated from the measurements
+    tau : weight of the entropy, [1e-100, 1e100]. The default is 0.03 divided by the smallest sigma
     tolerance : the target gap, (0, inf), in units of half the number of cells measured
     start : `GraphicalModel` over the same domain to start from; default: the uniform model
     max_evaluations : the largest number of calls of the oracle; `converged` is False if more would be needed
 
-    The unit of `tolerance` is the expected contribution of noise alone to the loss. Raises ``ValueError`` for measurements
+    The unit of `tolerance` is the loss that noise alone is expected to cause. Raises ``ValueError`` for measurements
     that do not fit the domain or are not finite.
     """
     if total is not None:
@@ -196,13 +198,13 @@ def fit(domain: Domain, measurements: Iterable[Measurement], total: float | None
 def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | Mapping[tuple[int, ...], float], tolerance: float,
                    start: GraphicalModel | None = None, max_evaluations: int = 10_000, *,
                    centre: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
-    """Return the result of `fit` for measurements added to a `Reconciliation` one by one, with two more options.
+    """Return the result of `fit` for the measurements in a `Reconciliation`; there are two more options.
 
-    tau : weight of the entropy, or a mapping from all effects measured (sorted positions of their attributes) to the
-        weight of each, [1e-100, 1e100]. The gap then refers to the objective whose tau is the smallest weight. The
-        part of the first term that belongs to an effect is multiplied by the smallest weight over the effect's weight
-    centre : `GraphicalModel` that replaces the uniform one in the second term, tau N KL(mu/N, centre). Its potentials
-        over cliques that were not measured are left out. The default is the uniform model, as in `fit`
+    tau : weight of the entropy, or a mapping from all measured effects (sorted positions of their attributes) to their
+        weights, [1e-100, 1e100]. With a mapping, tau is the smallest weight, and in the first term the part of each
+        effect is multiplied by tau divided by the weight of the effect. The gap refers to this objective
+    centre : `GraphicalModel` that replaces the uniform model in the second term, tau N KL(mu/N, centre). Its potentials
+        over cliques that were not measured are ignored. The default is the uniform model, as in `fit`
     """
     tolerance = checks.number("tolerance", tolerance, "(0, inf)")
     max_evaluations = checks.whole("max_evaluations", max_evaluations, "[1, inf)")
@@ -225,7 +227,7 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     fitted = {}
 
     def evaluate(theta):
-        """Return the dual objective at `theta` for `lbfgs.minimise`; log Z, the gap and the loss go into `fitted`."""
+        """Return the dual objective at `theta` for `lbfgs.minimise`; store log Z, the gap and the loss in `fitted`."""
         log_z, probabilities = oracle(theta)
         fitted["log_z"] = log_z
         mu = total * probabilities
@@ -253,10 +255,10 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
 def counts_of_pairs(
     model: GraphicalModel, pairs: Iterable[tuple[int, ...]]
 ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
-    """Yield (pair, `model.counts`) for each of `pairs` in some order, faster than one by one if there are many.
+    """Yield (pair, `model.counts`) for `pairs`, in any order; for many pairs this is faster than separate queries.
 
     With one attribute fixed at one value, a single call of the oracle gives the counts of all other attributes.
-    Use the model for nothing else before the last pair.
+    Do not use the model for anything else before the last pair is reached.
     """
     left = dict.fromkeys(pairs)
     cliques = model.oracle.cliques
@@ -299,7 +301,7 @@ def _with_each_value(model, v, number, pairs):
 
 
 def _effects(cliques, sizes) -> Effects:
-    """Return the effects of `cliques`. The last small result is cached, as the next fit may use the same cliques."""
+    """Return the effects of `cliques`. The last small result is cached: the next fit may use the same cliques."""
     entries = in_order.total(math.prod(sizes[v] for v in clique) << len(clique) for clique in cliques)
     return _kept_effects(cliques, sizes) if entries <= _KEPT else Effects(cliques, sizes)
 
@@ -317,19 +319,19 @@ def _beside_each(tau, effects) -> dict:
 
 
 def loss(model: GraphicalModel, measurements: Iterable[Measurement]) -> float:
-    """Return the sum of `model`'s squared residuals divided by 2 sigma^2; `fit` minimizes this plus an entropy term.
+    """Return the sum of squared residuals, each divided by 2 sigma^2; `fit` minimizes this sum plus an entropy term.
 
-    `model.loss` is smaller by the disagreement among the measurements, which no model can change.
+    `model.loss` does not include the disagreement among the measurements, which no model can reduce.
     """
     squares = [((model.marginal(m.attributes) - m.values) ** 2).sum() / (2 * m.sigma**2) for m in measurements]
     return in_order.total(squares)
 
 
 def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float | None = None) -> tuple[float, float]:
-    """Return (lower, upper) bounds on the smallest `loss` of any model of the domain.
+    """Return (lower, upper) bounds on the smallest `loss` of any model over the domain.
 
-    The parameters are as for `fit`. The loss of a fit with a small entropy term is an upper bound. This loss minus its
-    gap and the entropy term is a lower bound, because entropies are not negative.
+    The parameters are as for `fit`. The upper bound is the loss of a fit with a small entropy term. The lower bound is
+    this loss minus its gap and the entropy term; it holds because entropies are not negative.
     """
     measurements = list(measurements)
     tau = 0.001 / min((m.sigma for m in measurements), default=1.0)
@@ -341,7 +343,7 @@ def least_loss(domain: Domain, measurements: Iterable[Measurement], total: float
 
 
 def _carried_over(start, oracle) -> np.ndarray:
-    """Return potentials on the oracle's cliques: those of the model `start` where it has the clique, otherwise 0."""
+    """Return potentials on the cliques of `oracle`: those of the model `start` if it has the clique, otherwise 0."""
     theta = np.zeros(oracle.cells)
     known = {} if start is None else dict(zip(start.oracle.cliques, start.potentials.values()))
     for clique, part in zip(oracle.cliques, oracle.slices):

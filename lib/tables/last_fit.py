@@ -1,17 +1,17 @@
-"""AIM's last fit, whose model gives the synthetic records: how closely it follows effects that barely exceed their noise.
+"""Fit the last model of AIM, and control how closely it follows effects that barely exceed their noise.
 
 A "plain" fit gives the entropy the same small weight for all effects (`graphical_model.fit`), and follows the
-measurements closely. An "adaptive" fit is a proximal-point iteration, with the entropy relative to the model as its
-distance (Bregman). Each step stays close to the result of the step before. After four steps, the model does not yet fit
-the noise, as it would after infinitely many steps.
+measurements closely. An "adaptive" fit is a proximal-point iteration whose (Bregman) distance is the entropy relative
+to the previous model. Each step stays close to the result of the step before. After infinitely many steps, the model
+would fit the noise; after four steps, it does not yet do so.
 
 The weight of the entropy for an effect depends on how far the effect exceeds its noise (`Reconciliation.strengths`).
 For noise with deviation s in cells of n expected records, a weight of n / (s^2 (S - 1)) would shrink an effect of
-strength S by the fraction 1 / S in one step. This is the shrinkage of empirical Bayes, because noise makes up 1 / S of
-the effect's squared length. Further steps undo a part of the shrinkage. The weight used is a multiple of
+strength S by the fraction 1 / S in one step. This is the shrinkage of empirical Bayes, because noise contributes 1 / S
+of the effect's squared length. Further steps undo part of the shrinkage. The weight used is a multiple of
 n / (s^2 (S - 1)) plus a multiple of 1 / s. The second term does not depend on S: even in a strong effect, a few large
 cells can stand out from the noise while the other cells do not. The multiples were found by trial on four tables, and
-corrected after faults on two more tables.
+corrected after poor results on two more tables.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ KINDS = ("plain", "adaptive")
 
 def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         start: GraphicalModel | None = None) -> GraphicalModel:  # fmt: skip
-    """Return the last model of a run, with `evaluations` and `converged` for all steps of the fit together.
+    """Return the last model of a run; `evaluations` and `converged` cover all steps of the fit together.
 
-    scale : the scale of the last measurement's noise (`Step.sigma`), (0, inf), used by a plain fit only
+    scale : the scale of the noise of the last measurement (`Step.sigma`), (0, inf), used by a plain fit only
     kind : "plain" or "adaptive"
     start : `GraphicalModel` to start from
     """
@@ -54,13 +54,13 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
 
 def entropies(domain: Domain, reconciliation: Reconciliation, centre: GraphicalModel | None = None,
               strengths: dict[tuple[int, ...], float] | None = None) -> dict[tuple[int, ...], float]:  # fmt: skip
-    """Return the weight of the entropy for each measured effect, by the sorted positions of its attributes.
+    """Return a mapping from each measured effect (the sorted positions of its attributes) to the weight of its entropy.
 
-    centre : the model found so far, if any. An effect of several attributes gets the larger of its strengths relative
+    centre : the model found so far, if any. An effect of several attributes gets the larger of two strengths, relative
         to independence and relative to this model. Because the model follows other measurements too, it may be further
-        from the true interaction of the attributes than independence is. A measurement that shows near-independence is
-        then strong evidence as well
-    strengths : the strengths relative to independent attributes (`Reconciliation.strengths`), if known
+        from the true interaction of the attributes than independence is. A measurement close to independence is then
+        strong evidence as well
+    strengths : the strengths relative to independent attributes (`Reconciliation.strengths`), if they are known
     """
     strengths = strengths or reconciliation.strengths()
     nearer = reconciliation.strengths(centre.counts) if centre else strengths

@@ -1,9 +1,10 @@
-"""Tables on overlapping cliques and their pure effects, as sparse linear maps of flat arrays.
+"""Map tables on overlapping cliques to their pure effects and back, as sparse linear maps of flat arrays.
 
-A function on a clique is a sum of effects, one for each subset of the clique, that sum to zero along each of their axes
-(`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can give the same function of a
-record, because a main effect may belong to any clique with its attribute. The effects of that function are unique;
-`Effects` computes them for all cliques together. The effect of the empty subset, a constant, is left out throughout.
+A function on a clique is a sum of effects, one for each subset of the clique. Each effect sums to zero along each of
+its axes (`reconciliation`). Cliques that overlap share effects. Different arrays of potentials can give the same
+function of a record, because a main effect may belong to any clique that contains its attribute. The effects of that
+function are unique; `Effects` computes them for all cliques together. The effect of the empty subset, a constant, is
+left out throughout.
 """
 
 from __future__ import annotations
@@ -67,12 +68,12 @@ class Effects:
         return self._centred(self._collect @ theta)
 
     def of_counts(self, tables: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the effects of tables that agree where their cliques overlap, as sums over the other variables."""
+        """Return the effects of `tables`, whose sums over the other variables must agree where cliques overlap."""
         return self._centred((self._collect @ tables) / self._copies)
 
     def spread(self, effects: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the tables with these `effects`, sums as in `of_counts`. This map is the transpose of `of_potentials`
-        if the effects are centred."""
+        """Return the tables with these `effects`, which are tables of sums, as in `of_counts`. If the effects are
+        centred, this map is the transpose of `of_potentials`."""
         return self._spread @ effects
 
     def _centred(self, tables):
@@ -80,8 +81,8 @@ class Effects:
 
 
 def _gather(blocks, cells) -> scipy.sparse.csr_array:
-    """Return the sparse matrix with `cells` columns that stacks the rows of all `blocks` (places, starts, weights).
-    In a block, row i has weights[t] in column starts[t] + places[i, t] for each term t; `places` is (rows, terms)."""
+    """Return a sparse matrix with `cells` columns; it stacks the rows of all `blocks` (places, starts, weights). In a
+    block, row i has weights[t] in column starts[t] + places[i, t] for each term t; `places` has shape (rows, terms)."""
     ends = [0, *itertools.accumulate(places.size for places, _, _ in blocks)]
     columns, weights = np.empty(ends[-1], int), np.empty(ends[-1])
     for (places, starts, of_terms), start, end in zip(blocks, ends, ends[1:]):
@@ -94,14 +95,14 @@ def _gather(blocks, cells) -> scipy.sparse.csr_array:
 
 @functools.lru_cache(maxsize=1024)
 def _spreading(shape) -> tuple[np.ndarray, list[float]]:
-    """Return each cell's places in the tables of its effects, for a table of `shape`, and the effects' weights."""
+    """Return the places of each cell of a table of `shape` in the tables of its effects, and the effects' weights."""
     within = subsets(range(len(shape)))
     return _places(shape)[:, 1:], [_cells(shape, subset) / math.prod(shape) for subset in within]
 
 
 @functools.lru_cache(maxsize=1024)
 def _centring(shape) -> tuple[np.ndarray, np.ndarray, list[float], int]:
-    """Return each effect cell's places in the sums over smaller subsets, and these sums' starts, weights and cells."""
+    """Return the places of an effect's cells in the sums over smaller subsets, and the sums' starts, weights, cells."""
     within = [(), *subsets(range(len(shape)))[:-1]]
     *starts, end = itertools.accumulate((_cells(shape, subset) for subset in within), initial=0)
     weights = [(-1) ** (len(shape) - len(subset)) * _cells(shape, subset) / math.prod(shape) for subset in within]
@@ -114,7 +115,7 @@ def _cells(shape, axes) -> int:
 
 @functools.lru_cache(maxsize=1024)
 def _places(shape) -> np.ndarray:
-    """Return each cell's flat positions in the tables over all subsets of the axes of `shape`, the empty subset first."""
+    """Return each cell's flat positions in the tables over all subsets of the axes of `shape`, the empty set first."""
     places = []
     for subset in [(), *subsets(range(len(shape)))]:
         kept = [n if axis in subset else 1 for axis, n in enumerate(shape)]

@@ -1,10 +1,10 @@
-"""The marginal oracle: from potentials on cliques to log Z and the marginals of every clique.
+"""The marginal oracle: compute log Z and the marginals of every clique from potentials on cliques.
 
 This is MARGINAL-ORACLE of miura2025 (Definition 2.10) for the model of its Definition 2.9,
 
     p(x) = exp(sum_c theta_c(x_c)) / Z.
 
-Potentials and marginals are each one flat array, clique after clique, with the cells in C order.
+The potentials are one flat array, clique after clique, with the cells in C order, and so are the marginals.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _BALANCED = 5  # times that tensors are balanced before logarithms are used
 
 
 class MarginalOracle:
-    """An oracle for the marginals of models on the same cliques, prepared once for all of them.
+    """An oracle for the marginals of models on the same cliques; one preparation serves all of these models.
 
     cliques : different tuples of variables. Each tuple is sorted and not empty
     sizes : number of values of each variable (a tuple, indexed by variable)
-    order : an elimination order that is known to be good, to compare with the orders that are found
+    order : an elimination order that is known to be good, for comparison with the orders that are found
 
-    The potentials of a clique inside a larger clique are added to the larger clique's tensor. A variable in no clique
-    is uniform.
+    The potentials of a clique inside a larger clique are added to the tensor of the larger clique. A variable that is
+    in no clique is uniform.
     """
 
     def __init__(
@@ -75,9 +75,9 @@ class MarginalOracle:
         return tuple(self.sizes[v] for v in clique)
 
     def _gather(self, hosts):
-        """Return which potentials to add up for each cell of the `hosts`, which are the cliques not inside others.
-        The result has three parts: layers (depth, cells of all hosts) of positions in the flat potentials, or one past
-        their end; the start of each host's cells; and the host of each cell."""
+        """Return which potentials to add up for each cell of the `hosts`, the cliques that are not inside others. The
+        result has three parts: layers (depth, cells of all hosts) of positions in the flat potentials, or the position
+        one past their end; the start of the cells of each host; and the host of each cell."""
         shapes = {host: self._shape(host) for host in hosts}
         sizes = {host: math.prod(shape) for host, shape in shapes.items()}
         ends = np.cumsum([0, *sizes.values()], dtype=int)
@@ -95,7 +95,7 @@ class MarginalOracle:
         return gathered, ends[:-1], np.repeat(np.arange(len(hosts)), list(sizes.values()))
 
     def _tensors(self, hosts, alone):
-        """Return the compiled sum over all variables, and its tensors as logarithms, which are views of flat arrays."""
+        """Return the compiled sum over all variables, and the logarithms of its tensors, as views of flat arrays."""
         flat = [np.empty(self._layers.shape[1]) for _ in range(3)]
         self._log_factors, self._factors, self._slopes = flat
         views = []
@@ -110,7 +110,7 @@ class MarginalOracle:
         return Contraction(tensors, self.sizes, self.tree.order), logs
 
     def fits(self, clique: tuple[int, ...], limit: float | Fraction) -> bool:
-        """Return whether a model with `clique` added has at most `limit` cells, or no more cells than this model."""
+        """Return whether the model with `clique` added has at most `limit` cells, or no more cells than without it."""
         return self._growth.has(clique) or self._growth.within(limit, clique)
 
     @functools.cached_property
@@ -160,7 +160,7 @@ class MarginalOracle:
     def _plain_numbers_do(self, depth) -> bool:
         """Return whether plain numbers suffice for a sum Z of exp(-depth) times the product of the factors' maxima.
         A product below the range of plain numbers is less than exp(-708) times the product of the maxima. A sum loses
-        at most one product for each cell of the domain, and a lost product is a factor of at most that number of terms.
+        at most one product for each cell of the domain, and a lost product is a factor in at most that number of terms.
         The loss matters only if Z itself is as small as the lost products.
         """
         return depth <= self._limit
@@ -172,8 +172,8 @@ class MarginalOracle:
             self._log_factors += self._potentials[layer]
 
     def _balance_if_sure(self) -> None:
-        """Balance the tensors if plain numbers surely do not suffice without balancing. Z is at least the product of
-        the minima, and at most the product of the maxima of balanced tensors times the number of records."""
+        """Balance the tensors if it is certain that plain numbers do not suffice without balancing. Z is at least the
+        product of the minima, and at most the product of the maxima of balanced tensors times the number of records."""
         logs, starts = self._log_factors, self._starts
         if not logs.size:
             return
@@ -198,10 +198,10 @@ class MarginalOracle:
                     table += np.where(np.isfinite(shift), shift, 0.0)
 
     def _exponentiate(self) -> tuple[float, float]:
-        """Set the tensors to their scaled exponentials. Return the sum of the largest logarithms before scaling and the
-        logarithm of the scale. The scale makes the maxima as large as possible without overflow of a product or sum.
-        Maxima below 1 would leave only half the range, and the subnormal numbers at its lower end are slow to compute
-        with."""
+        """Set the tensors to their scaled exponentials. Return the sum of the largest logarithms before scaling, and
+        the logarithm of the scale. The scale makes the maxima as large as possible without overflow in a product or
+        sum. Maxima below 1 would use only half of the range, and computing with the subnormal numbers at its lower end
+        is slow."""
         logs = self._log_factors
         if not logs.size:
             return 0.0, 0.0
@@ -226,7 +226,7 @@ class MarginalOracle:
         return table.transpose([found.index(v) for v in variables])
 
     def _single(self, v):
-        """Return `query` for one variable; the result is cached, because most pairs of variables are independent."""
+        """Return `query` for one variable; the result is cached, to serve all independent pairs."""
         if v not in self._singles:
             self._singles[v] = self._connected((v,))
         return self._singles[v]
@@ -249,11 +249,12 @@ class MarginalOracle:
         return contraction.result / self._seed
 
     def _around(self, variables) -> list[Tensor]:
-        """Return few tensors whose product, summed over all other variables, is the marginal of `variables`.
+        """Return a few tensors whose product, summed over all other variables, is the marginal of `variables`.
 
         Each step of the contraction sums out one variable, and a later step reads the result, so the steps form a tree.
-        The steps of `variables` and the steps between them on the tree are needed. The inputs of these steps contain
-        the sums of all steps below, and the derivative of the topmost result contains the sums of all steps above.
+        The steps that sum out `variables`, and the steps between them on the tree, are needed. The inputs of these
+        steps contain the sums of all steps below, and the derivative of the topmost result contains the sums of all
+        steps above.
         """
         steps, tensors = self._contraction.steps, self._contraction.tensors
         parent = self._parent
@@ -284,10 +285,10 @@ class MarginalOracle:
         return [reader.get(len(self._scopes) + k) for k in range(len(steps))]
 
     def conditionals(self) -> list[tuple[int, list]]:
-        """Return (variable, tensors of its conditional distribution) for each variable, the last eliminated one first.
+        """Return (variable, tensors of its conditional distribution) for each variable, in reverse elimination order.
 
-        The product of the tensors is proportional to the variable's probabilities given the variables earlier in the
-        list. A tensor is a pair (array of logarithms, its axes), as in `log_space`.
+        The product of the tensors is proportional to the probabilities of the variable given the variables earlier in
+        the list. A tensor is a pair (array of logarithms, its axes), as in `log_space`.
         """
         if self._in_range:
             with np.errstate(divide="ignore"):

@@ -1,25 +1,26 @@
-"""AIM's plan: its first measurements, its choice of marginals, when it lowers its noise, and how it fits its models.
+"""Plan a run of AIM: its first measurements, its choice of marginals, when it lowers the noise, and how it fits models.
 
-Three parts of AIM can each be as Algorithms 2 to 4 of miura2025 print them ("printed"), or as we improve them. Their
-inputs are public or noisy, except the scores, which the exponential mechanism protects.
+Three parts of AIM have several options: "printed" is the part as Algorithms 2 to 4 of miura2025 print it, and the other
+options are ours. The inputs of these parts are public or noisy, except the scores, which the exponential mechanism
+protects.
 
 start : "printed" measures every attribute with the noise of a round, at d/T of the budget (Algorithm 3). Option "sized"
-    first measures the number of records, unless that number is public. The noise in the attributes' counts is then
-    known relative to the number of records. The larger this noise is, and the fewer attributes there are, the more of
-    the budget the attributes get (`first_share`). An attribute of n values has n noisy counts, so that its L1 error
-    grows as n sigma. At the same budget, the sum of these errors is smallest if each attribute's part grows as n^(2/3)
+    first measures the number of records, unless that number is public. The size of the noise in the attributes' counts
+    is then known relative to the number of records. The attributes get more of the budget if this noise is larger or if
+    there are fewer attributes (`first_share`). An attribute with n values has n noisy counts, so its L1 error grows as
+    n sigma. For a given budget, the sum of these errors is smallest if the part of each attribute grows as n^(2/3)
     (`parts`). Option "none" measures nothing before the first round.
-choice : "printed" scores a marginal by its L1 distance from the model's marginal, less the noise expected in all of its
-    cells (Algorithm 2, line 11). A large table of which a few cells are far off can then have a negative score, because
-    the noise expected in the other cells is subtracted too. Option "clear" adds up the cells' distances in excess of
-    the noise expected in a cell, and ignores cells with a smaller distance. Either way, the sensitivity of a score of
-    weight 1 is the number of counts that a record can change.
-pace : "printed" quarters the noise's variance after a round that moved the model's counts by at most the noise expected
-    in all cells (Algorithm 4), nearly empty cells included. Option "tested" halves the variance after a measurement
-    that noise alone explains. The test statistic is the squared distance of the measurement from the model before it,
-    divided by the variance. Under noise alone, the mean of the statistic is the number of cells. Noise is taken to
-    explain a statistic that exceeds this mean by at most one standard deviation. Option "steady" keeps the noise the
-    same in all rounds but the last.
+choice : "printed" scores a marginal by its L1 distance from the model's marginal, minus the noise expected in all of
+    its cells (Algorithm 2, line 11). A large table with a few cells that are far off can then have a negative score,
+    because the noise expected in the other cells is subtracted too. Option "clear" adds up, over all cells, the excess
+    of the distance over the noise expected in a cell, and ignores cells with a smaller distance. In both cases, the
+    sensitivity of a score of weight 1 is the number of counts that a record can change.
+pace : "printed" divides the variance of the noise by four after a round that changed the model's counts by at most the
+    noise expected in all cells (Algorithm 4), including nearly empty cells. Option "tested" halves the variance after a
+    measurement that noise alone explains. The test statistic is the squared distance between the measurement and the
+    model before it, divided by the variance. Under noise alone, the mean of the statistic is the number of cells. Noise
+    is taken to explain a statistic that exceeds this mean by at most one standard deviation. Option "steady" keeps the
+    noise the same in all rounds but the last.
 """
 
 from __future__ import annotations
@@ -49,36 +50,36 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Plan:
-    """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is another plan with one setting changed.
+    """The settings of a run of `aim`; `dataclasses.replace(plan, rounds=80)` is the same plan with one setting changed.
 
     start : "sized", "printed" or "none"; choice : "clear" or "printed"; pace : "tested", "printed" or "steady". The
         module's docstring describes these options
-    rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes. The
-        default is `rounds_for`. With a number near d, the budget may end within the first d measurements
+    rounds : T of Algorithm 2, the number of equal rounds planned at the start, at least the number d of attributes.
+        `rounds_for` gives the default. If T is near d, the budget may be spent within the first d measurements
     alpha : proportion of each round's budget that goes to measuring, [1e-9, 0.999999] (Algorithm 2, lines 1 and 2)
     noise : "gaussian", or "laplace" with the same rho in each round
-    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf). The default is
-        `max_cells_for`. A model may use at most the proportion of the limit that equals the proportion of the budget
-        spent, so that early rounds leave room for later rounds. The run computes no marginal that can never fit
-    candidates : largest number of attribute sets that a round chooses from, an integer in [1, inf). The default is
-        `candidates_for`. If there are more candidates, each round draws this number of them at random, without looking
+    max_cells : size limit of the model, in cells of its junction tree, an integer in [1, inf). `max_cells_for` gives
+        the default. When a part of the budget has been spent, a model may use at most the same part of the limit, so
+        that early rounds leave room for later rounds. The run does not compute marginals that can never fit
+    candidates : largest number of attribute sets from which a round chooses, an integer in [1, inf). `candidates_for`
+        gives the default. If there are more candidates, each round draws this number of them at random, without looking
         at the records. The guarantee stays the same and rounds are faster, but errors are larger (by 4 % in a run with
         1/5 of 465 sets)
-    round_fit : for the models between rounds, the weight of the entropy times sigma, [1e-6, 1e6], and the accepted gap,
-        [1e-6, 1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
-    descent : the number of steps of mirror descent by which each model is fitted, an integer in [0, inf). The descent
-        starts from the model before and has the weights 1/sigma (Algorithms 1 and 2). With 0, the models are fitted by
-        the dual method of `graphical_model.fit`, with the weights 1/sigma^2 and the settings `round_fit` and `last_fit`
+    round_fit : for the models between rounds, a pair: the weight of the entropy times sigma, [1e-6, 1e6], and the
+        accepted gap, [1e-6, 1] (`graphical_model.fit`). Smaller values take longer and follow the noise more closely
+    descent : the number of steps of mirror descent that fit each model, an integer in [0, inf). The descent starts from
+        the previous model and uses the weights 1/sigma (Algorithms 1 and 2). With 0, the dual method of
+        `graphical_model.fit` fits the models, with the weights 1/sigma^2 and the settings `round_fit` and `last_fit`
     last_fit : "adaptive" or "plain"
 
     An "adaptive" last fit takes four steps, with a larger weight of the entropy for effects that barely exceed their
     noise. A "plain" last fit takes one step, with the same small weight of the entropy for all effects.
 
     `OURS` contains our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
-    Algorithm 2, plus a limit on the model's size, without which a run may not end. The paper does not give this limit
-    or the number of steps of the descent; we use those of its authors' code. `AUTHORS_CODE` differs from `PRINTED` in
-    the fit: the weights are 1/sigma^2, as in the code since 2026, and the models have nearly the smallest loss, which
-    the descent of the code approaches.
+    Algorithm 2, plus a limit on the size of the model, without which a run may not end. The paper gives neither this
+    limit nor the number of steps of the descent; we use those of its authors' code. `AUTHORS_CODE` differs from
+    `PRINTED` in the fit: the weights are 1/sigma^2, as in the code since 2026, and the loss of the models is nearly the
+    smallest one, which the descent in the code approaches.
     Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan
@@ -113,10 +114,10 @@ class Plan:
         vars(self).update(checked)
 
     def rounds_for(self, d: int) -> float:
-        """Return `rounds`, at least d, or by default the number for a table of `d` attributes.
+        """Return `rounds`, at least d, or the default for a table with `d` attributes.
 
-        The default is 16 d, as printed. For the pace "tested", the default is 5 d up to d = 32. Above, it is less than
-        5 d, because rounds then take longer.
+        The default is 16 d, as printed. For the pace "tested", the default is 5 d up to d = 32. For larger d, it is
+        less than 5 d, because rounds take longer.
         """
         d = checks.whole("d", d, "[1, inf)")
         if self.rounds is not None:
@@ -126,8 +127,8 @@ class Plan:
     def max_cells_for(self, d: int, rho: float, counted: int) -> int:
         """Return `max_cells`, or the default for `d` attributes, the budget `rho` and `counted` cells of candidates.
 
-        For the choice "clear", the default falls with the budget. With a small budget, a small model is nearly as
-        accurate as a large one, and faster to fit.
+        For the choice "clear", the default is smaller for smaller budgets. With a small budget, a small model is nearly
+        as accurate as a large one, and it is faster to fit.
         """
         if self.max_cells is not None:
             return self.max_cells
@@ -136,9 +137,10 @@ class Plan:
         return most if self.choice == "printed" else min(max(round(5_000_000 * rho), 60 * counted, 100_000), most)
 
     def candidates_for(self, d: int) -> int:
-        """Return `candidates`, or the default for `d` attributes, which sets no limit if the choice is "printed".
+        """Return `candidates`, or the default for `d` attributes, which is unlimited if the choice is "printed".
 
-        For other choices the default is 1000 up to `d` = 32 and then 100, because finding a model's size is slow.
+        For the choice "clear", the default is 1000 up to `d` = 32 and 100 for larger d, because finding the size of a
+        model is slow.
         """
         default = 1000 if checks.whole("d", d, "[1, inf)") <= 32 else 100
         default = sys.maxsize if self.choice == "printed" else default
@@ -156,7 +158,7 @@ AUTHORS_CODE = Plan("printed", "printed", "printed", round_fit=(0.05, 0.01), las
 
 
 def parts(sizes: Sequence[int]) -> list[Fraction]:
-    """Return each attribute's part of the budget for single attributes: parts grow as n^(2/3) and sum to at most 1.
+    """Return each attribute's part of the budget for single attributes; it grows as n^(2/3), and the sum is at most 1.
 
     For a given sum of 1 / sigma_n^2, the sum of n sigma_n is smallest if n sigma_n^3 is the same for all `sizes` n.
     """
@@ -168,10 +170,10 @@ def parts(sizes: Sequence[int]) -> list[Fraction]:
 
 
 def first_share(noise: float, d: int) -> Fraction:
-    """Return the proportion of the budget that `d` single attributes get.
+    """Return the proportion of the budget that `d` single attributes get together.
 
-    noise : (0, inf), the L1 error that noise alone would cause if the attributes got all of the budget: a mean over the
-        attributes, as a proportion of all records
+    noise : (0, inf), the L1 error that noise alone would cause if the attributes got the whole budget, as a mean over
+        the attributes and a proportion of all records
     d : [1, inf)
 
     The proportion is three times the square root of the noise. For d < 9, it is multiplied by 3 / sqrt(d), because

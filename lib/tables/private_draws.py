@@ -1,13 +1,13 @@
-"""AIM's draws that touch the data, in floating point or exact: noisy counts, and which marginal to measure next.
+"""Draw what AIM takes from the data, in floating point or exactly: noisy counts, and which marginal to measure next.
 
 `ExactDraws` computes only with integers until the noise is added, so that its guarantee holds for the program:
 
-- Counts are integers, and their noise is the exact discrete Gaussian: with L2 sensitivity s, integer counts plus noise of
-  variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
-- The model is public, because it is made of noisy counts. Its marginals are rounded to `GRAIN`-ths, and so are the
-  expected noise and the weights, which are also public. The scores are then integers. Adding or removing a record
-  changes a score by at most GRAIN times the largest weight, and replacing a record by at most twice that. The exact
-  exponential mechanism makes the choice.
+- Counts are integers, and their noise is an exact discrete Gaussian. With L2 sensitivity s, integer counts plus noise
+  of variance parameter sigma^2 are s^2/(2 sigma^2)-zCDP (Canonne, Kamath, Steinke 2020, Theorem 14).
+- The model is public, because it is computed from noisy counts. Its marginals and the expected noise are rounded to
+  multiples of 1/`GRAIN`, and the weights, which are public, to integers. In units of 1/`GRAIN`, the scores are then
+  integers. Adding or removing a record changes a score by at most GRAIN times the largest weight, and replacing a
+  record by at most twice that. The exact exponential mechanism makes the choice.
 
 For tables of fewer than 2^50 records, the sums of 64-bit integers cannot overflow.
 """
@@ -34,7 +34,7 @@ _MOST_RECORDS = 2**50
 class FloatingDraws:
     """Draws with double-precision noise from a numpy generator.
 
-    noise : "gaussian" or "laplace"; changed : the number of counts of a marginal that one record changes, 1 or 2
+    noise : "gaussian" or "laplace"; changed : the number of counts in a marginal that one record changes, 1 or 2
     weights : mapping from each candidate's clique to its weight
     clear : whether scores omit differences within the noise (`plan`)
     """
@@ -47,10 +47,10 @@ class FloatingDraws:
         self.noise, self.changed, self.weights, self.rng, self.clear = noise, changed, weights, rng, clear
 
     def scale(self, multiplier: Any) -> Any:
-        """Return the noise's scale, `multiplier` times the sensitivity, which gives 1 / (2 multiplier^2)-zCDP.
+        """Return the scale of the noise, `multiplier` times the sensitivity; this gives 1 / (2 multiplier^2)-zCDP.
 
         The scale of Gaussian noise is its standard deviation; the L2 sensitivity is the square root of the number of
-        counts changed. Laplace noise of scale b for L1 sensitivity s is s/b-DP, and so (s/b)^2/2-zCDP.
+        changed counts. Laplace noise of scale b at L1 sensitivity s gives s/b-DP, and therefore (s/b)^2/2-zCDP.
         """
         return multiplier * (math.sqrt(self.changed) if self.noise == "gaussian" else self.changed)
 
@@ -60,7 +60,7 @@ class FloatingDraws:
 
     @property
     def variance_of_squares(self) -> float:
-        """Return the variance of a count's squared noise, in units of the squared variance of the noise."""
+        """Return the variance of the squared noise of a count, in units of the squared variance of the noise."""
         return 2.0 if self.noise == "gaussian" else 5.0
 
     def noisy(self, counts: np.ndarray, scale: Any) -> tuple[np.ndarray, float]:
@@ -69,10 +69,10 @@ class FloatingDraws:
         return counts + draw(counts.shape, scale, rng=self.rng), deviation
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Any) -> float:
-        """Return the score of a candidate, which is higher the further the model's counts are from the true counts.
+        """Return the score of a candidate; it is higher if the model's counts are further from the true counts.
 
-        truth : counts; believed : the model's counts; scale : the scale of the noise with which the choice will be
-            measured
+        truth : the true counts; believed : the model's counts; scale : the scale of the noise that the measurement will
+            have
         """
         off, expected = np.abs(truth - believed), self.per_cell(scale)
         return self.weights[clique] * self._beyond(off, expected)
@@ -82,13 +82,13 @@ class FloatingDraws:
         return np.maximum(off - expected, 0).sum() if self.clear else off.sum() - expected * off.size
 
     def choose(self, scores: Mapping[tuple[int, ...], float], epsilon: Any) -> tuple[int, ...]:
-        """Return a clique of high score in the mapping `scores`, by the exponential mechanism with `epsilon`."""
+        """Return a clique with a high score in the mapping `scores`, by the exponential mechanism with `epsilon`."""
         sensitivity = self.changed * max(self.weights.values())
         return list(scores)[exponential(list(scores.values()), epsilon, sensitivity, rng=self.rng)]
 
 
 class ExactDraws(FloatingDraws):
-    """Exact draws of Gaussian noise and choices in integers, with Fractions as scales and epsilons (see the module)."""
+    """Exact draws of Gaussian noise and of choices, in integers; scales and epsilons are Fractions (see the module)."""
 
     def __init__(self, changed: int, weights: Mapping[tuple[int, ...], float],
                  rng: np.random.Generator | SystemRandomness, clear: bool = False) -> None:  # fmt: skip
@@ -108,7 +108,7 @@ class ExactDraws(FloatingDraws):
         return counts + discrete_gaussian(counts.shape, scale, rng=self.rng), float(scale)
 
     def score(self, clique: tuple[int, ...], truth: np.ndarray, believed: np.ndarray, scale: Fraction) -> int:
-        """Return the score of `FloatingDraws.score` as an integer number of GRAIN-ths."""
+        """Return the score of `FloatingDraws.score` as an integer, in units of 1/GRAIN."""
         off, expected = np.abs(GRAIN * truth - _grains(believed)), GRAIN * self.per_cell(float(scale))
         return self.weights[clique] * self._beyond(off, expected)
 
@@ -132,8 +132,8 @@ def _grains(marginal) -> np.ndarray:
 
 
 def _whole(weights) -> dict:
-    """Return the public weights as integers: unchanged if they are integers of at most 1024. Otherwise the unit is a
-    1024th of the largest weight, and smaller weights become 1."""
+    """Return the public weights as integers: unchanged if they are integers of at most 1024. Otherwise the unit is
+    1/1024 of the largest weight, and weights that would round to 0 become 1."""
     if all(weight == int(weight) <= _LARGEST_WEIGHT for weight in weights.values()):
         return {clique: int(weight) for clique, weight in weights.items()}
     unit = max(weights.values()) / _LARGEST_WEIGHT

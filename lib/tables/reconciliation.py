@@ -1,15 +1,16 @@
-"""Noisy tables of the same records, made consistent before a model is fitted to them.
+"""Make noisy tables of the same records consistent before a model is fitted to the tables.
 
-As in an analysis of variance, a table splits into one effect for each subset of its attributes: the total (the empty
-set), each attribute's deviation from uniformity, each pair's deviation from what its attributes explain, and so on. An
-effect sums to zero along each of its axes. Two tables that share attributes both measure the shared effects. Effects are
-orthogonal, so the weighted squared distance of any records' marginals mu from the tables y also splits:
+As in an analysis of variance, a table splits into one effect for each subset of its attributes: the total (for the
+empty set), the deviation of each attribute from uniformity, the deviation of each pair from what its attributes
+explain, and so on. An effect sums to zero along each of its axes. Two tables that share attributes both measure the
+shared effects. Effects are orthogonal, so the weighted squared distance between the marginals mu of any records and the
+tables y also splits:
 
     sum_c w_c |mu_c - y_c|^2 = constant + sum_e W_e |mu_e - y_e|^2,    w_c = 1 / sigma_c^2,
 
-with y_e the inverse-variance mean of effect e over the tables that contain it, and W_e the inverse variance of a cell
-of y_e before centring. Recombining the means y_e gives tables that have the same minimizer and agree where they
-overlap. Because these tables do not contradict one another, fitting takes fewer steps.
+where y_e is the inverse-variance mean of effect e over the tables that contain it, and W_e is the inverse variance of a
+cell of y_e before centring. Recombining the means y_e gives tables with the same minimizer that agree where they
+overlap. Because these tables do not contradict one another, a fit takes fewer steps.
 """
 
 from __future__ import annotations
@@ -49,14 +50,14 @@ class Reconciliation:
 
     @property
     def total(self) -> float:
-        """Return the public number of records, or its estimate of smallest variance, at least 1 (1 without data)."""
+        """Return the public number of records, or its minimum-variance estimate, at least 1 (1 without data)."""
         if self._public_total is not None:
             return float(self._public_total)
         weight, weighted = self._effects.get((), (1.0, 0.0))
         return max(float(weighted / weight), 1.0)
 
     def effects(self, effects: Effects) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return (means, weights), the y_e and W_e of the subsets of an `Effects`, as flat arrays."""
+        """Return (means, weights), the y_e and W_e of all subsets in `effects`, as flat arrays."""
         means, weights = np.empty(effects.cells), np.empty(effects.cells)
         for subset, part in zip(effects.subsets, effects.slices):
             weight, weighted = self._effects[subset]
@@ -65,7 +66,7 @@ class Reconciliation:
         return means, weights
 
     def deviations(self) -> dict[tuple[int, ...], float]:
-        """Return the standard deviation of a cell's noise, before centring, for each effect except the total."""
+        """Return, for each effect except the total, the standard deviation of the noise in a cell before centring."""
         return {subset: weight**-0.5 for subset, (weight, _) in self._effects.items() if subset}
 
     def strengths(
@@ -73,12 +74,12 @@ class Reconciliation:
     ) -> dict[tuple[int, ...], float]:
         """Return how clearly each effect except the total exceeds its noise, in [0, inf).
 
-        expected : function from a clique to its expected counts; default: equal counts for one attribute, and for more
-            attributes the counts under independence with the noisy proportions
+        expected : function from a clique to its expected counts. By default these are equal counts for one attribute,
+            and the counts under independence with the noisy proportions for several attributes
 
-        A strength is an effect's squared distance from the effect of the expected counts, divided by the mean of this
-        squared distance under noise. It is 1 on average if the counts without noise are the expected counts. If the
-        records are a random sample, the randomness of the sample adds to the strength.
+        A strength is the squared distance of an effect from the effect of the expected counts, divided by the mean of
+        this squared distance under noise alone. It is 1 on average if the counts without noise are the expected counts.
+        If the records are a random sample, the randomness of sampling adds to the strength.
         """
         if expected is None:
             shares = [self._shares(v) for v in range(len(self._sizes))]
@@ -106,7 +107,7 @@ class Reconciliation:
 
 
 def _effect(values, clique, subset) -> np.ndarray:
-    """Return the sums of `values` over `subset`, less what smaller subsets explain: centred along each axis."""
+    """Return the sums of `values` over `subset`, minus what smaller subsets explain (centred along each axis)."""
     effect = values.sum(axis=tuple(axis for axis, v in enumerate(clique) if v not in subset))
     for axis in range(len(subset)):
         effect = effect - effect.mean(axis=axis, keepdims=True)

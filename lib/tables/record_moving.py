@@ -1,18 +1,18 @@
-"""Records moved, value by value, until their pair counts come close to targets, as a last step after any synthesis.
+"""Move records, value by value, until their pair counts are close to targets, as a last step after any synthesis.
 
-Records drawn from a model differ from the model's counts by rounding, and a junction tree cannot hold all pairs. Here
-single values of the records change so that
+The counts of records drawn from a model differ from the model's counts by rounding, and a junction tree cannot contain
+all pairs. Here single values of the records are changed so that
 
     F = sum_(u, v) w_uv |S_uv - T_uv|^2 + one sum_v |S_v - T_v|^2
 
-falls, where S are the counts of the records and T the targets. For one attribute at a time and a random part of the
-records, each record's change of F for each new value follows from the residuals S - T at its other values. The changes
-with the largest expected falls of F are made together. These changes affect each other, so the number of records moved
-is halved until F really falls by half of the expected sum. F never rises.
+decreases, where S are the counts of the records and T are the targets. One attribute at a time is considered, for a
+random part of the records. The residuals S - T at the other values of a record give the change of F for each new value.
+The changes that are expected to lower F the most are made together. These changes affect each other, so the number of
+moved records is halved until F decreases by at least half of the expected sum. F never increases.
 
 The step reads only the synthetic records and the targets. If both are differentially private, so is its result, at no
-further cost (post-processing). The idea of moving records towards noisy marginals is that of PrivSyn's gradual update
-(Zhang et al. 2021).
+further cost (post-processing). The idea of moving records towards noisy marginals comes from the gradual update of
+PrivSyn (Zhang et al. 2021).
 """
 
 from __future__ import annotations
@@ -39,19 +39,20 @@ _SLOW = 0.01  # a sweep that lowers F by less than this proportion is the last o
 
 def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np.random.Generator, weights: Mapping[Any, float] | None = None,
           singles: float = SINGLES, sweeps: int = SWEEPS) -> Table:  # fmt: skip
-    """Return a `Table` like the synthetic `table`, whose counts over pairs are closer to `targets`.
+    """Return a `Table` like the synthetic `table`, but with counts over pairs that are closer to `targets`.
 
     table : synthetic records, for example `aim(...).synthetic`. Do not pass records that need protection
     targets : mapping from at least one pair of attributes to an array of counts in [-1e15, 1e15], whose axes are the
-        attributes of the pair. Counts may be noisy or negative, and may disagree with one another. Those of a model
-        `m` of `aim` are ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
+        attributes of the pair. The counts may be noisy or negative, and may disagree with one another. For a model `m`
+        of `aim`, the targets are ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
     weights : mapping from the same pairs to weights w_uv in [1e-6, 1e6]; default: all 1
-    singles : [0, 1e6], the weight of each single attribute (`one` in F), as a multiple of the mean weight. The target
-        of an attribute is the mean of its pairs' targets
+    singles : [0, 1e6], the weight of each single attribute (`one` in F), as a multiple of the mean weight of a pair.
+        The target of an attribute is the mean of the targets of its pairs
     sweeps : [1, inf), the largest number of times that each attribute is visited
 
-    The number of records stays the same, and so does the order of the attributes. Pairs that `targets` lacks may get
-    worse. Raises ``ValueError`` for values outside these ranges, unknown attributes, and misshapen targets.
+    The number of records stays the same, and so does the order of the attributes. Counts over pairs that are not in
+    `targets` may get worse. Raises ``ValueError`` for values outside these ranges, unknown attributes, and targets of
+    the wrong shape.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, moved
@@ -76,7 +77,7 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
 
 
 def _pairs(table, targets, weights) -> dict:
-    """Return {(u, v): (target, weight)} with u < v, from what a caller gave."""
+    """Return {(u, v): (target, weight)} with u < v, after checking `targets` and `weights`."""
     domain, found = table.domain, {}
     if not isinstance(targets, Mapping) or not targets:
         raise ValueError(f"targets must be a mapping with one pair of attributes or more, got {targets!r:.100}")
@@ -101,7 +102,8 @@ class _State:
     """The records, and how far their counts are from the targets.
 
     records : codes (n, d); others : for each attribute v, the attributes that share a pair with it
-    residuals : for each v, S - T of these pairs, one below the other, (sum of n_u, n_v); starts : where each begins
+    residuals : for each v, S - T of these pairs, one below the other, (sum of n_u, n_v); starts : the first row of each
+        pair
     single : for each v, S_v - T_v; distance : F
     """
 
@@ -147,7 +149,7 @@ class _State:
         return np.bincount(cells, minlength=self.sizes[u] * self.sizes[v]).reshape(self.sizes[u], self.sizes[v])
 
     def shuffle(self, rng) -> None:
-        """Put the records in random order, so that any stretch of them is a random part."""
+        """Put the records in random order, so that any contiguous block is a random part."""
         order = rng.permutation(len(self.records))
         self.records, self._places = self.records[order], self._places[order]
 
@@ -186,7 +188,7 @@ class _State:
                 self._blocks[u, v][:] += pairs[start : start + self.sizes[u]].T
 
     def _changed(self, v, rows, old, new):
-        """Return the changes of the residuals and of F if records in the `rows` of residuals get `new` values of v."""
+        """Return the changes of the residuals and of F if v changes from `old` to `new` in records with `rows`."""
         size, shape = self.sizes[v], self.residuals[v].shape
         to, of = (np.bincount((rows * size + each[:, None]).ravel(), minlength=math.prod(shape)) for each in (new, old))
         pairs = (to - of).reshape(shape)

@@ -1,11 +1,11 @@
-"""Whole records from conditional distributions, rounded so that their counts fit the distribution.
+"""Draw records from conditional distributions, with rounding that makes their counts fit the distributions.
 
 Independent draws would add sampling noise to the model. Here the variables get their values one after another. The
-records are sorted by the variables that they already have, and each value is assigned along this line at the rate of its
-probability. The fraction of a record that rounding leaves over is passed on to the next record (error diffusion, as in
-printing; systematic sampling, Madow 1949). Over any stretch of the line, the number of occurrences of a value is then
-close to its expectation. Rounding the earlier variables shifts the expected counts of the next variable. To correct
-this shift, the odds of each value are scaled so that its count over the whole line matches its marginal.
+records are sorted by the variables that already have values, and along this line each value is assigned at the rate of
+its probability. The fraction that is left over by rounding at a record is passed on to the next record (error
+diffusion, as in printing; systematic sampling, Madow 1949). In any section of the line, the number of occurrences of a
+value is then close to its expectation. Rounding the earlier variables shifts the expected counts of the next variable.
+To correct this shift, the odds of each value are scaled so that its count over the whole line matches its marginal.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ def from_conditionals(
 ) -> np.ndarray:
     """Return `n` records, an integer array (n, d), in random order.
 
-    conditionals : for each of the d variables once, a pair (variable, [(logarithms, axes), ...]). Up to a constant, the
-        sum of the arrays is the logarithm of the variable's probability given the other variables among the axes. Those
+    conditionals : one pair (variable, [(logarithms, axes), ...]) for each of the d variables. Up to a constant, the sum
+        of the arrays is the logarithm of the variable's probability given the other variables in the axes. Those
         variables come earlier in the list
-    marginals : the distribution of each variable in turn, an array of the probabilities of its values
+    marginals : for each variable, in order, an array of the probabilities of its values
     """
     columns = [np.empty(0, dtype=np.min_scalar_type(max(map(len, marginals)) - 1))] * len(marginals)
     known: list[int] = []
@@ -42,7 +42,7 @@ def from_conditionals(
 
 
 def _sorted(columns, sizes, n) -> np.ndarray:
-    """Return the indices that sort the `n` records by `columns` (codes below `sizes`), the last column first.
+    """Return the indices that sort the `n` records by `columns` (codes below `sizes`); the last column counts first.
 
     Several columns are combined into a key of 16 bits, because such keys sort faster.
     """
@@ -58,7 +58,7 @@ def _sorted(columns, sizes, n) -> np.ndarray:
 
 
 def _rows(given, v, tensors, n, size):
-    """Return the distributions of v (rows, values) given the sorted columns `given`, and each record's row."""
+    """Return the distributions of v (rows, values) given the sorted columns `given`, and the row of each record."""
     change = np.zeros(n, dtype=bool)
     for column in given.values():
         change[1:] |= column[1:] != column[:-1]
@@ -74,14 +74,14 @@ def _rows(given, v, tensors, n, size):
 
 
 def _rounded(expected, n, rng) -> np.ndarray:
-    """Return integers that sum to `n`, each within one of its entry of `expected` and equal to the entry on average."""
+    """Return random integers with sum `n`; each is within 1 of its entry of `expected`, and equal to it on average."""
     passed = np.floor(np.cumsum(expected) + rng.random())
     passed[-1] = n
     return np.diff(passed, prepend=0.0)
 
 
 def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
-    """Return a value for each record i by ``probabilities[row[i]]``. About ``counts[v]`` records get the value v."""
+    """Return a value for each record i by ``probabilities[row[i]]``; about ``counts[v]`` records get the value v."""
     frequent_first = np.argsort(-counts, kind="stable")
     values = np.full(len(row), frequent_first[-1])
     left, tail = np.arange(len(row)), np.ones(len(probabilities))
@@ -100,7 +100,7 @@ def _diffuse(probabilities, row, counts, rng) -> np.ndarray:
 
 
 def _tilted(share, weights, count) -> np.ndarray:
-    """Return `share` with all odds scaled alike so that ``weights @ share`` is nearly `count` (three Newton steps)."""
+    """Return `share` with all odds times one factor, so that ``weights @ share`` is nearly `count` (3 Newton steps)."""
     logarithm, tilted = 0.0, share
     for _ in range(3):
         slope = weights @ (tilted * (1 - tilted))

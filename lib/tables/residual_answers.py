@@ -1,6 +1,6 @@
-"""Noisy residuals of one table of records, the pairs and triples that stand out by them, and targets for all pairs.
+"""Collect noisy residuals of one table, find the pairs and triples that stand out, and compute targets for all pairs.
 
-Everything here reads noisy answers only, and is therefore post-processing.
+Everything in this module reads noisy answers only and is therefore post-processing.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ _FITTINGS = 20  # of a target's margins to the model's
 
 
 class Answers(Reconciliation):
-    """A `Reconciliation` of residuals (`residual_queries`) in place of whole marginals.
+    """A `Reconciliation` of residuals (`residual_queries`) instead of marginals.
 
     sizes : number of values of each attribute; total : the number of records if it is public
 
-    `expected` maps triples, whose pairs have answers, to the counts from which they may stand out.
+    `expected` maps each triple that may stand out, and whose pairs all have answers, to the counts expected for it.
     """
 
     def __init__(self, sizes: Sequence[int], total: float | None = None) -> None:
@@ -45,7 +45,7 @@ class Answers(Reconciliation):
         self._effects[effect] = known + precision, weighted + precision * values
 
     def precision(self, effect: Effect) -> float:
-        """Return the sum of the precisions of the answers for `effect`, 0 if there is none."""
+        """Return the sum of the precisions of the answers for `effect`, or 0 if there are none."""
         return self._effects.get(effect, (0.0, 0.0))[0]
 
     def pairs(self) -> list[Effect]:
@@ -53,7 +53,7 @@ class Answers(Reconciliation):
         return sorted(effect for effect in self._effects if len(effect) == 2)
 
     def within(self, cliques: Iterable[Effect]) -> Answers:
-        """Return the answers for subsets of `cliques`, as if these were the cliques measured."""
+        """Return the answers for subsets of `cliques`, as if exactly these cliques had been measured."""
         cliques = list(cliques)
         found = Answers(self._sizes, self._public_total)
         kept = {(), *(subset for clique in cliques for subset in subsets(clique))}
@@ -62,22 +62,22 @@ class Answers(Reconciliation):
         return found
 
     def apart(self, effect: Effect, expected: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
-        """Return how far the residual of `effect` is from that of the counts `expected`, and its precision."""
+        """Return the residual of `effect` minus that of the counts `expected`, and the precision of the former."""
         precision, weighted = self._effects[effect]
         return weighted / precision - centred(expected), precision
 
     def even(self, effect: Effect) -> NDArray[np.float64]:
-        """Return the counts of a pair under independence, with the noisy proportions of its attributes, or `expected`."""
+        """Return the counts of a pair under independence, from noisy proportions, or those `expected` for a triple."""
         if len(effect) == 3:
             return self.expected[effect]
         return self.total * np.multiply.outer(*(self._shares(v) for v in effect))
 
     def error_of_even(self, pair: Effect) -> float:
-        """Return roughly the sum of absolute errors of the residual of `even` due to the noise of the two attributes.
+        """Return roughly the sum of absolute errors in the residual of `even` due to the noise of both attributes.
 
-        The error of the count of a value is taken to be the mean absolute noise, or the count itself if this is less, since
-        counts are cut at 0. The residual has the errors of each attribute times the centred proportions of the other one. The
-        two sums are added in squares.
+        The error of the count of a value is taken to be the mean absolute noise or, if it is smaller, the count itself,
+        because counts are cut at 0. The residual contains the errors of each attribute times the centred proportions of
+        the other one. The result is the square root of the sum of the squares of both parts.
         """
         off, uneven = [], []
         for v in pair:
@@ -87,10 +87,10 @@ class Answers(Reconciliation):
         return math.hypot(off[0] * uneven[1], off[1] * uneven[0])
 
     def signal(self, pair: Effect, expected: NDArray[np.float64]) -> float:
-        """Return an estimate of tau^2 for `pair`, at least a small part of the estimate's own standard deviation.
+        """Return an estimate of tau^2 for `pair`, which is at least a small part of its own standard deviation.
 
-        The estimate is the squared distance of the residual of `pair` from that of `expected`, per degree of freedom,
-        less the variance of the noise.
+        The estimate is the squared distance between the residual of `pair` and that of `expected`, per degree of
+        freedom, minus the variance of the noise.
         """
         apart, precision = self.apart(pair, expected)
         degrees = math.prod(self._sizes[v] - 1 for v in pair)
@@ -98,12 +98,13 @@ class Answers(Reconciliation):
         return max(float((apart**2).sum()) / degrees - 1 / precision, least)
 
     def standing_out(self, limit: int) -> list[Effect]:
-        """Return cliques for a model of at most `limit` cells: every attribute with an answer, then pairs and triples.
+        """Return cliques for a model of at most `limit` cells: all attributes with an answer, then pairs and triples.
 
-        Pairs come in the order of their distance from independence, as it exceeds the noise in each cell, summed over
-        their cells, less the mean and the standard deviation of this sum under noise alone. For a triple, it is the
-        distance from `expected`, and the distance of a pair counts once more for each triple in `expected` that contains
-        it. Pairs and triples below 0 are left out, and so are triples without an answer.
+        The score of a pair adds up, over its cells, the excess of the distance from independence over the noise. The
+        mean and the standard deviation of this sum under noise alone are subtracted. For a triple, the distance is that
+        from `expected`. The score of a pair counts once more for each triple in `expected` that contains the pair.
+        Cliques with higher scores come first. Pairs and triples with scores of at most 0 are left out, and so are
+        triples without an answer.
         """
         singles = sorted(effect for effect in self._effects if len(effect) == 1)
         holding = Counter[Effect](pair for triple in self.expected for pair in itertools.combinations(triple, 2))
@@ -127,7 +128,7 @@ class Answers(Reconciliation):
         return [*singles, *chosen]
 
     def _clear(self, effect) -> float:
-        """Return how far the residual of `effect` is from that of `even`, beyond what noise alone would show."""
+        """Return by how much the residuals of `effect` and `even` differ beyond what noise alone would show."""
         apart, precision = self.apart(effect, self.even(effect))
         noise = math.sqrt(math.prod(1 - 1 / n for n in apart.shape) / precision)
         clear = float(np.maximum(np.abs(apart) - _CLEAR * noise, 0).sum())
@@ -137,12 +138,12 @@ class Answers(Reconciliation):
 def targets(
     answers: Answers, model: GraphicalModel, pairs: Iterable[Effect], inside: Collection[Effect]
 ) -> dict[Effect, NDArray[np.float64]]:
-    """Return target counts for `pairs`: the model's or, for measured pairs not `inside` the model, a shrunken answer.
+    """Return target counts for `pairs`: the model's or, for measured pairs not `inside` the model, shrunken answers.
 
-    With D the distance of the measured residual from the model's and S its mean square over the variance of the noise,
-    the target is the model's counts plus max(0, 1 - 1/S) D: the positive-part shrinkage of James and Stein 1961, towards
-    the model. The result is projected on counts of at least 0 and then fitted to the margins of the model in turn, so
-    that the targets of different pairs agree about single attributes.
+    Let D be the measured residual minus the residual of the model, and S the mean square of D divided by the variance
+    of the noise. The target is the model's counts plus max(0, 1 - 1/S) D, the positive-part shrinkage of James and
+    Stein 1961 towards the model. The result is projected to counts of at least 0 and then fitted to the two margins of
+    the model in turn, so that the targets of different pairs agree on single attributes.
     """
     found = {}
     for pair, counts in counts_of_pairs(model, pairs):
@@ -156,7 +157,7 @@ def targets(
 
 
 def simplex_projection(table: NDArray[np.float64], total: float) -> NDArray[np.float64]:
-    """Return the nearest array to `table` with entries of at least 0 and the sum `total` > 0 (Held et al. 1974)."""
+    """Return the array nearest to `table` with entries of at least 0 and the sum `total` > 0 (Held et al. 1974)."""
     falling = np.sort(table, axis=None)[::-1]
     over = np.cumsum(falling) - total
     last = np.flatnonzero(falling * np.arange(1, falling.size + 1) > over)[-1]
@@ -164,7 +165,7 @@ def simplex_projection(table: NDArray[np.float64], total: float) -> NDArray[np.f
 
 
 def _fitted(table, model) -> np.ndarray:
-    """Return `table` scaled to the row and column sums of `model`, by turns, where it has rows and columns to scale."""
+    """Return `table` scaled to the row and column sums of `model` in turn; rows and columns of zeros are unchanged."""
     for _ in range(_FITTINGS):
         for axis in (0, 1):
             sums, wanted = table.sum(axis=axis, keepdims=True), model.sum(axis=axis, keepdims=True)

@@ -1,35 +1,38 @@
-"""How a stage divides its budget among residual queries: reverse water-filling.
+"""Divide the budget of a stage among residual queries, by reverse water-filling.
 
 The objective is the expected squared error of the marginals that matter. A pair r with the weight w_r consists of the
-residuals of its subsets, each spread over the cells of r. Let the residual of e have a squared error of t per degree of
-freedom, of which it has dof_e = prod_(v in e) (n_v - 1). Then this residual contributes w_r t dof_e / (cells of r
-outside e). Each attribute alone counts as a set as well, with `SINGLES` d times the weights of all sets that contain it,
-where d is the number of attributes. The sum over all sets is t times the stake s_e. Single attributes together have at
-most half of all budget, or more if the expected error of the requested sets rises by at most `LOSS` (`shared`).
+residuals of its subsets, each spread over the cells of r. Let the residual of e, which has dof_e = prod_(v in e) (n_v -
+1) degrees of freedom, have a squared error of t per degree of freedom. Then this residual contributes w_r t dof_e /
+(cells of r outside e). Each single attribute also counts as a set. Its weight is `SINGLES` d times the sum of the
+weights of all sets that contain it, where d is the number of attributes. The sum over all sets is t times the stake
+s_e. Single attributes together get at most half of the total budget, or more if the expected error of the requested
+sets then rises by at most `LOSS` (`shared`).
 
-Let the residual of e have variance tau_e^2 per degree of freedom, its signal, around the value that is expected
-without asking for it, and let g_e be the precision of its noise after the stage. Shrinking a noisy answer towards the
-expectation in the best way leaves 1 / (1/tau_e^2 + g_e) per degree of freedom. The stage minimizes the sum of
+Let tau_e^2, the signal, be the variance per degree of freedom of the residual of e around the value that is expected if
+no answer is given. Let g_e be the precision of its noise after the stage. If a noisy answer is shrunk towards the
+expected value in the best way, an error of 1 / (1/tau_e^2 + g_e) per degree of freedom remains. The stage minimizes the
+sum of
 s_e / (1/tau_e^2 + g_e) at a cost of sum_e c_e (g_e - k_e), where k_e is the precision known before the stage. By the
 Lagrange conditions,
 
     g_e = max(k_e, sqrt(s_e / (c_e lambda)) - 1/tau_e^2),                                         (1)
 
 as in reverse water-filling (Cover and Thomas 2006, 10.3.3): a residual gets nothing if its signal is below the water
-level. With x = lambda^(-1/2) the cost is piecewise linear in x, so that x follows from sorting (`water_filling`).
+level. The cost is piecewise linear in x = lambda^(-1/2), so x can be found by sorting (`water_filling`).
 
-A pair of attributes that determine each other has its records in few of its cells. If N records are spread evenly over m of
-the cells, tau^2 is about cells / m times the first guess, (N / cells)^2. The noise in the other cells matters less than (1)
-assumes, because the fit permits no negative counts. If tau^2 is more than `FAR` times the first guess, s_e and 1/tau_e^2 are
-therefore divided by the excess, as if the pair had fewer degrees of freedom with the same squared distance from
-independence (`fewer_cells`).
+If two attributes determine each other, the records are in few cells of the pair. If N records are spread evenly over m
+of the cells, tau^2 is about cells / m times the first guess, (N / cells)^2. The noise in the other cells matters less
+than (1) assumes, because the fit does not permit negative counts. If tau^2 is more than `FAR` times the first guess,
+s_e and 1/tau_e^2 are therefore divided by the excess, as if the pair had fewer degrees of freedom with the same squared
+distance from independence (`fewer_cells`).
 
-For unbounded neighbours, c_e is the squared length of what a record adds (`residual_queries`). For bounded neighbours the
-cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and
-c_uv(w) = 2 (1 - (1 - w_v) r_u - (1 - w_u) r_v). `added` looks, in a fixed number of steps, for the w at which (1) meets
-the Lagrange conditions, and then multiplies all precisions by the factor that spends the budget. Residuals of three attributes
-have a stage of their own, and their cost is linear for either kind of neighbours. Any precisions are
-private, because `residual_queries.squared_mu` gives their cost; only the error depends on how good they are.
+For unbounded neighbours, c_e is the squared length of the vector that a record adds (`residual_queries`). For bounded
+neighbours, the cost is not linear. The first bound of `residual_queries` is the maximum over w in [0, 1]^d of sum_e
+c_e(w) g_e, with c_v(w) = 2 (1 - w_v) and c_uv(w) = 2 (1 - (1 - w_v) r_u - (1 - w_u) r_v). In a fixed number of steps,
+`added` searches for the w at which (1) satisfies the Lagrange conditions, and then multiplies all precisions by the
+factor that spends the budget. Residuals of three attributes have a stage of their own, and their cost is linear for
+both kinds of neighbours. The guarantee holds for any precisions, because `residual_queries.squared_mu` gives their
+cost; only the error depends on how good they are.
 """
 
 from __future__ import annotations
@@ -55,7 +58,7 @@ _STEPS = 40  # of the search for w
 
 
 def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float | None = None) -> dict[Effect, float]:
-    """Return s_e for the residuals of () and of all subsets of `weights` whose attributes have two values or more.
+    """Return s_e for () and for all subsets of the sets in `weights` whose attributes have at least two values.
 
     sizes : the number of values of each attribute, integers in [1, 1e15]
     weights : mapping from sets of one or two attributes (sorted positions) to weights in [1e-100, 1e100]
@@ -91,14 +94,14 @@ def stakes(sizes: Sequence[int], weights: Mapping[Effect, float], singles: float
 
 
 def _subsets_with_empty(clique: Effect) -> list[Effect]:
-    """Return all subsets of a clique, the empty one first."""
+    """Return all subsets of a clique, starting with the empty set."""
     return [subset for k in range(len(clique) + 1) for subset in itertools.combinations(clique, k)]
 
 
 def water_filling(
     stakes: ArrayLike, prices: ArrayLike, inverse_signals: ArrayLike, known: ArrayLike, budget: float
 ) -> NDArray[np.float64]:
-    """Return the precisions to add, (m,), that minimize the expected error: g_e - k_e of equation (1).
+    """Return the precisions, (m,), that minimize the expected error when they are added: g_e - k_e of equation (1).
 
     stakes : s_e, (0, 1e150], (m,); prices : c_e, [1e-100, 1e100], (m,); m >= 1
     inverse_signals : 1 / tau_e^2, [0, 1e150], (m,); known : k_e, [0, 1e150], (m,)
@@ -128,12 +131,12 @@ def water_filling(
 
 def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals: Mapping[Effect, float],
           known: Mapping[Effect, float], budget: float, neighbours: str) -> dict[Effect, float]:  # fmt: skip
-    """Return the precisions that a stage adds, whose `squared_mu` is at most `budget`, for the residuals it asks for.
+    """Return the precision that a stage adds to each residual it asks for; their `squared_mu` is at most `budget`.
 
     stakes : `stakes` of the residuals that may be asked for; () only if the number of records is not public. Either all of
         them are of three attributes, or none is
     sizes : the number of values of each attribute
-    inverse_signals, known : 1 / tau_e^2 and k_e, [0, 1e150]; 0 for residuals that they lack
+    inverse_signals, known : 1 / tau_e^2 and k_e, [0, 1e150]; missing residuals have 0
     budget : mu^2 of the stage, (0, 1e100]
     """
     effects = list(stakes)
@@ -153,7 +156,7 @@ def added(stakes: Mapping[Effect, float], sizes: Sequence[int], inverse_signals:
 
 
 def _within(budget, precisions, sizes, neighbours) -> dict[Effect, float]:
-    """Return `precisions` times a factor with which their `squared_mu` is at most `budget`."""
+    """Return `precisions` times a factor, at most 1, for which their `squared_mu` is at most `budget`."""
     factor = 1.0
     while True:  # twice, because the first factor is rounded
         scaled = {effect: p * factor for effect, p in precisions.items()}
@@ -166,16 +169,16 @@ def _within(budget, precisions, sizes, neighbours) -> dict[Effect, float]:
 def shared(stakes: Mapping[Effect, float], of_sets: Mapping[Effect, float], sizes: Sequence[int],
            inverse_signals: Mapping[Effect, float], known: Mapping[Effect, float], budget: float, neighbours: str,
            spent: float) -> dict[Effect, float]:  # fmt: skip
-    """Return `added` with a limit to the budget of single attributes: the highest of `MOST_SINGLES` that costs sets little.
+    """Return `added` with a limit to the budget of single attributes: the highest of `MOST_SINGLES` that costs little.
 
-    Half of all budget is always permitted. The next higher limit is permitted if it increases the expected squared error of
-    the requested sets by at most `LOSS`, relative to half. This is the case if most pairs are lost in the noise: then pairs
-    gain as much by precise single attributes. Single attributes and pairs get fixed parts of `budget`, each divided by
-    `added`, if single attributes would otherwise exceed the limit. There is no limit for bounded neighbours, because
-    precision of single attributes costs nothing there as long as pairs have more.
+    Half of the total budget is always permitted. The next higher limit is permitted if it makes the expected squared
+    error of the requested sets larger by at most a proportion `LOSS` than with half. This is the case if most pairs are
+    lost in the noise: pairs then gain as much from precise single attributes. If single attributes would exceed the
+    limit, single attributes and pairs get fixed parts of `budget`, and `added` divides each part. There is no limit for
+    bounded neighbours, because the precision of single attributes then costs nothing as long as pairs have more.
 
-    of_sets : the part of `stakes` that is due to the requested sets: `stakes` with singles=0
-    spent : mu^2 of all stages before, [0, 1e100]; the other parameters are those of `added`
+    of_sets : the part of `stakes` that comes from the requested sets: `stakes` with singles=0
+    spent : mu^2 of all previous stages, [0, 1e100]; the other parameters are those of `added`
     """
     found = added(stakes, sizes, inverse_signals, known, budget, neighbours)
     lengths = {effect: float(squared_length(effect, sizes)) for effect in stakes if len(effect) == 1}
@@ -206,7 +209,7 @@ def _left(plan, of_sets, inverse_signals, known) -> float:
 
 
 def _divided(stakes, sizes, inverse_signals, known, budget, neighbours, allowed) -> dict[Effect, float]:
-    """Return `added` with the part `allowed` of `budget` for single attributes and the total, and the rest for pairs."""
+    """Return `added` with `allowed` of `budget` for single attributes and the total, and the rest for pairs."""
     pairs: dict[Effect, float] = {effect: stake for effect, stake in stakes.items() if len(effect) == 2}
     others = {effect: stake for effect, stake in stakes.items() if len(effect) < 2}
     parts = ((others, allowed), (pairs, budget - allowed))
@@ -215,7 +218,7 @@ def _divided(stakes, sizes, inverse_signals, known, budget, neighbours, allowed)
 
 
 def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
-    """Return precisions to add at the prices of bounded neighbours: w_v rises while p_v is short of sum_u p_uv / n_u."""
+    """Return precisions to add at the prices of bounded neighbours: w_v rises while p_v is below sum_u p_uv / n_u."""
     part = 1 / np.array(sizes, dtype=float)
     ends = np.array([(effect * 2)[:2] for effect in effects])
     single = np.array([len(effect) == 1 for effect in effects])
@@ -243,7 +246,7 @@ def _for_bounded(effects, s, sizes, inverse, k, budget) -> np.ndarray:
 
 
 def first_signal(records: float, cells: int) -> float:
-    """Return the first guess of 1 / tau^2 of a set of attributes: as if each cell were off by the mean count of a cell.
+    """Return a first guess of 1 / tau^2 for a set of attributes, as if each cell were off by the mean count of a cell.
 
     records : [1, inf), the noisy number of records; cells : [1, 1e100], the set's number of cells
     """
@@ -251,25 +254,27 @@ def first_signal(records: float, cells: int) -> float:
 
 
 def for_norms(pairs: Sequence[Effect], sizes: Sequence[int], budget: float, neighbours: str) -> dict[Effect, float]:
-    """Return the precisions of the norms of `pairs`: each has the same part of `budget`, (0, 1e100], which is mu^2 of all.
+    """Return the precisions of the norms of `pairs`; all get equal parts of `budget`, (0, 1e100], the total mu^2.
 
-    pairs : pairs or triples of attributes (sorted positions) of two values or more, at most 1e6; sizes, neighbours : as for `added`
+    pairs : at most 1e6 pairs or triples (sorted positions) of attributes with at least two values
+    sizes, neighbours : as for `added`
     """
     part = checks.number("budget", budget, "(0, 1e100]") / max(len(pairs), 1) * (1 - 2**-30)  # for rounding up the cost
     return {pair: part / float(longest_change(pair, sizes, neighbours)) ** 2 for pair in pairs}
 
 
 def inverse_signal(norm: float, sigma: float, error: float, sizes: Sequence[int], guess: float) -> float:
-    """Return an estimate of 1 / tau^2 of a pair or triple from its `norm`, the sum of absolute differences from expected counts.
+    """Estimate 1 / tau^2 of a pair or triple from its `norm`, the sum of absolute differences from expected counts.
 
     norm : (-1e150, 1e150), with noise of standard deviation `sigma`, (0, 1e150]
-    error : [0, 1e150], the sum of absolute errors of the expected counts, which is taken to add to the norm in squares
+    error : [0, 1e150], the sum of absolute errors of the expected counts; its square is assumed to add to that of the
+        norm
     sizes : the numbers of values of its attributes, integers in [2, 1e15]
     guess : (0, 1e150], its `first_signal`
 
-    The sum of squares is taken to be `CONCENTRATED` times as large as if all cells were off by the same. A pair whose norm
-    is lost in the noise may be as far from independence as the noise: the squared norm is at least 0.4 sigma^2, or what
-    gives `FAR` / guess for tau^2 if this is less.
+    The sum of squares is assumed to be `CONCENTRATED` times as large as if all cells were off by the same amount. A
+    pair whose norm is lost in the noise may be as far from independence as the noise. So the squared norm is assumed to
+    be at least 0.4 sigma^2 or, if it is smaller, the value that gives `FAR` / guess for tau^2.
     """
     norm, sigma = checks.number("norm", norm, "(-1e150, 1e150)"), checks.number("sigma", sigma, "(0, 1e150]")
     error, guess = checks.number("error", error, "[0, 1e150]"), checks.number("guess", guess, "(0, 1e150]")
@@ -280,7 +285,7 @@ def inverse_signal(norm: float, sigma: float, error: float, sizes: Sequence[int]
 
 
 def fewer_cells(guess: float, inverse_signal: float) -> float:
-    """Return the number, at least 1, by which the degrees of freedom of a set are divided: tau^2 over `FAR` / guess.
+    """Return the number, at least 1, that divides the degrees of freedom of a set: tau^2 divided by `FAR` / guess.
 
     guess : (0, 1e150], the `first_signal` of the set; inverse_signal : (0, 1e150], 1 / tau^2
     """

@@ -1,43 +1,46 @@
-"""Staged residuals: synthetic records from residual queries in few stages, without an exponential mechanism.
+"""Staged residuals: make synthetic records from residual queries in a few stages, without an exponential mechanism.
 
 1. One per cent of the budget goes to the number of records, unless that number is public.
-2. A tenth of the rest goes to the residuals of single attributes (`residual_queries`). They predict the counts of each
+2. A tenth of the rest goes to the residuals of single attributes (`residual_queries`), which predict the counts of each
    pair under independence.
-3. Up to a twentieth asks how far large pairs are from independence: one noisy number for each pair, the sum of the
-   absolute differences between its residual and the predicted one. A pair of few cells costs little to measure, so
-   its norm is not asked for.
-4. Two stages, with 40 and 60 % of what is left, ask for residuals of single attributes and pairs. Each divides its
-   budget among them by reverse water-filling (`residual_plan`). Single attributes together get at most half of all
-   budget, or more if the expected error of the workload's sets then rises by at most `residual_plan.LOSS`. The first
-   stage expects pairs to be as far from independence as their norms say, and each cell of a small pair to be off by the
-   mean count of a cell. The second stage learns from the first how far each pair stands out: from independence if the
-   first model has room for the pair, and otherwise from that model.
-5. If the workload has sets of three attributes or more, half of the budget of step 4 is kept for triples inside them,
-   provided that the norms of triples would have noise of at most `COARSE` times the number of records on average. A model is
-   fitted to the answers so far. A twentieth of this half asks how far each triple is from this model: one norm for each. The rest,
-   a last stage, asks for the residuals of the triples whose norm is more than `CLEAR` standard deviations of its noise, by
-   reverse water-filling. If there are none, it asks for single attributes and pairs again.
-6. A graphical model is fitted to the attributes and to the pairs and triples that stand out, as far as its junction tree has
-   room (`residual_answers`, `last_fit`).
-7. The other pairs get targets: the model's counts, moved towards the noisy answers as far as these stand out.
+3. Up to a twentieth goes to the question how far large pairs are from independence. The answer for each pair is one
+   noisy number, its norm: the sum of the absolute differences between its residual and the predicted residual. A pair
+   with few cells costs little to measure, so the run does not ask for its norm.
+4. Two stages, with 40 and 60 % of the remaining budget, ask for residuals of single attributes and pairs. Each stage
+   divides its budget among these residuals by reverse water-filling (`residual_plan`). Single attributes together get
+   at most half of the total budget, or more if the expected error of the workload's sets then rises by at most
+   `residual_plan.LOSS`. The first stage expects large pairs to be as far from independence as their norms say, and each
+   cell of a small pair to be off by the mean count of a cell. The second stage learns from the first how far each pair
+   stands out: from independence if the model fitted after the first stage has room for the pair, and otherwise from
+   that model.
+5. If the workload contains sets of three or more attributes, half of the budget of step 4 is kept for triples inside
+   these sets, provided that the noise in the norms of triples would be at most `COARSE` times the number of records on
+   average. A model is fitted to the answers so far. A twentieth of this half goes to one norm for each triple, which
+   measures how far the triple is from this model. With the rest, a last stage asks for the residuals of the triples
+   whose norms exceed `CLEAR` standard deviations of their noise, by reverse water-filling. If there are no such
+   triples, the stage asks for single attributes and pairs again.
+6. A graphical model is fitted to the attributes and to the pairs and triples that stand out, as far as its junction
+   tree has room for them (`residual_answers`, `last_fit`).
+7. Each other pair gets targets: the model's counts, moved towards the noisy answers as far as the answers stand out.
 8. Records are drawn from the model, and then moved towards all targets (`record_moving`).
 
-Privacy. The total and each stage are Gaussian mechanisms whose mu are fixed before the run (`residual_queries`), though
-what a stage asks for depends on earlier answers. Together they are mu-GDP with mu^2 the sum of the squares (Dong, Roth,
-Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that is (epsilon, delta)-DP (Balle and Wang
-2018). Everything else reads noisy answers only. For unbounded neighbours, every pair of neighbouring tables has this mu in
-all stages but those of norms, whose mu is a bound. For bounded neighbours, the mu of each stage is the bound in
-`residual_queries`.
+Privacy. The measurement of the total and each stage are Gaussian mechanisms whose mu are fixed before the run
+(`residual_queries`), although the questions of a stage depend on earlier answers. Together they are mu-GDP with mu^2
+the sum of the squares (Dong, Roth, Su 2022, Corollary 3.3), and the mu is that of a single Gaussian mechanism that is
+(epsilon, delta)-DP (Balle and Wang 2018). Everything else reads noisy answers only. For unbounded neighbours, the mu of
+each stage is exact for every pair of neighbouring tables, except in the stages of norms, where it is a bound. For
+bounded neighbours, the mu of each stage is the bound in `residual_queries`.
 
-Whether triples are measured depends on the noisy number of records. So the mu of later stages are one of two sequences, with
-the same sum of squares. Cut this sum wherever a stage of either sequence ends. Each stage then consists of one or more parts whose
-mu are fixed before the run: Gaussian mechanisms that answer the same questions, with precisions that add up to those of the stage.
-The mean of their answers, weighted by precision, has the noise of the stage.
+Whether triples are measured depends on the noisy number of records. So the mu of the later stages form one of two
+sequences, which have the same sum of squares. Cut this sum wherever a stage of either sequence ends. Each stage then
+consists of one or more parts whose mu are fixed before the run. The parts are Gaussian mechanisms that answer the same
+questions, with precisions that add up to those of the stage. The mean of their answers, weighted by precision, has the
+noise of the stage.
 
-Without a generator the run is exact. Its noise is the rounded Gaussian on integer multiples of the residuals and of their norms, and the mu for
-(epsilon, delta) is certified (`accounting.certified_gaussian`), so that the guarantee holds for the program, with the same
-accounting. Until the noise is added, only integers depend on the records. Plans, scales and costs depend on noisy answers
-only, and their rounding never understates a cost.
+Without a generator, the run is exact. It adds rounded Gaussian noise to integer multiples of the residuals and of their
+norms, and the mu for (epsilon, delta) is certified (`accounting.certified_gaussian`). So the guarantee holds for the
+program, with the same accounting. Until the noise is added, only integers depend on the records. Plans, scales and
+costs depend on noisy answers only, and their rounding never understates a cost.
 
 The mechanism is ours. It draws on ResidualPlanner (Xiao, He, Zhang, Kifer 2023, arXiv 2305.08175), which fixes all
 precisions beforehand, ReM (Mullins et al. 2024, arXiv 2410.01091), which rebuilds marginals from residuals, AIM
@@ -97,12 +100,12 @@ _MOST_MEASURED = 2**24  # cells of all pairs that may be measured, and of all tr
 class Stage:
     """One stage of a run.
 
-    sigmas : for each set of attributes asked for, the standard deviation of the noise in a cell before centring, or of the
-        noise of the norm (in an exact run a Fraction)
-    answers : for each of them, the noisy residual, an array with an axis for each attribute, or the noisy norm
+    sigmas : for each set of attributes in the stage, the standard deviation of the noise in a cell before centring, or
+        of the noise in the norm (a Fraction in an exact run)
+    answers : for each of these sets, the noisy residual, an array with an axis for each attribute, or the noisy norm
     squared_mu : mu^2 of the stage, rounded up
-    norms : whether each answer is a norm, an array without axes: the sum of the absolute differences of the residual from
-        independence or, for triples, from a model, by the answers before it
+    norms : whether each answer is a norm, an array without axes: the sum of the absolute differences between the
+        residual and that expected under independence or, for triples, by a model fitted to the previous answers
     """
 
     sigmas: dict[tuple[str, ...], float | Fraction]
@@ -116,13 +119,13 @@ class StagedResult:
     """The result of a run.
 
     synthetic : a `Table` of synthetic records; model : the `GraphicalModel` that they were drawn from
-    targets : the counts of pairs that the records were moved towards, for as many records as the model has
-    stages : the number of records first, unless it is public; then single attributes, norms if there are large pairs, two
-        stages of residuals, and norms and residuals of triples if these are measured. A run with `earlier` stages leaves out
-        the first ones that these make unnecessary
+    targets : the counts of pairs towards which the records were moved, scaled to the number of records of the model
+    stages : first the number of records, unless it is public; then single attributes, norms if there are large pairs,
+        two stages of residuals, and norms and residuals of triples if triples are measured. A run with `earlier` stages
+        omits the first stages if `earlier` makes them unnecessary
     total : the public number of records, else None
-    mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : what was spent. In an exact run
-        both are Fractions
+    mu : the mu of Gaussian differential privacy that (epsilon, delta) permits; mu_used : the mu that was spent. In an
+        exact run, both are Fractions
     """
 
     synthetic: Table
@@ -140,31 +143,33 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
                      earlier: Sequence[Stage] = ()) -> StagedResult:  # fmt: skip
     """Return a `StagedResult` of synthetic records, which satisfies (epsilon, delta)-DP for `neighbours`.
 
-    table : a `Table`, or another object with a domain and counts
+    table : a `Table`, or another object that can be counted (`counting.Counted`)
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
     workload : the marginals to preserve: k in [1, the number of attributes] for all sets of k attributes, a collection of
-        sets, or a mapping from sets to weights in [1e-100, 1e100]. A set of three attributes or more gives its weight to each of the
-        pairs and triples inside it
-    rng : for study only, because anyone who knows its seed can remove the noise. Without it the run is exact. It then
-        draws from the operating system, and computes only with integers and fractions until the noise is added
-    neighbours : "unbounded" or "bounded"; under bounded neighbours the number of records is public
-    total : the number of records, [1, inf), if it is also public under unbounded neighbours; the guarantee then covers
-        everything else about the records
+        sets, or a mapping from sets to weights in [1e-100, 1e100]. A set of three or more attributes gives its weight
+        to each pair and each triple inside it
+    rng : for study only, because anyone who knows its seed can remove the noise. Without a generator, the run is exact:
+        it draws from the operating system, and it computes only with integers and fractions until the noise is added
+    neighbours : "unbounded" or "bounded"; for bounded neighbours, the number of records is public
+    total : the number of records, [1, inf), if it is public although neighbours are unbounded; the guarantee then
+        covers everything else about the records
     records : number of records to synthesize, by default the model's total (`GraphicalModel.synthesize`)
     max_cells : largest number of cells of the model's junction tree, at least the sum of the attributes' sizes
-    earlier : the stages of results for the same records. The run also uses their answers, and spends its budget on the two
-        stages of residuals only if they contain answers for all single attributes. Epsilon and delta cover this run alone.
-        All runs together are mu-GDP with mu^2 the sum of theirs if their budgets were fixed beforehand
+    earlier : stages from previous results for the same records, whose answers the run also uses. If they contain
+        answers for all single attributes, the run omits steps 2 and 3 of the module's docstring. Epsilon and delta
+        cover this run alone. If the budgets of all runs were fixed beforehand, all runs together are mu-GDP, where mu^2
+        is the sum of the mu^2 of the runs
 
-    Attributes outside the workload are uniform in the result. If the pairs have more than 2^24 cells together, the
-    largest pairs are left out, whatever the records are.
+    Attributes outside the workload are uniform in the result. If the pairs have more than 2^24 cells in total, the
+    largest pairs are left out; this choice does not depend on the records.
 
-    Of sets of three attributes or more, pairs are always measured. Triples are measured if the budget suffices (step 5 of the
-    module's text), except those of more than 50,000 cells and, beyond 2^24 cells together, the largest ones. Triples that were not
-    measured, or for which the model has no room, are as the model makes them, and so is what four or more attributes have in
-    common beyond their triples. Records are moved towards targets of pairs only.
+    The pairs inside sets of three or more attributes are always measured. The triples inside are measured if the budget
+    suffices (step 5 of the module's docstring), except triples with more than 50,000 cells and, beyond 2^24 cells in
+    total, the largest triples. For triples that were not measured, or for which the model has no room, the counts
+    follow from the rest of the model, and so do all dependences among four or more attributes. Records are moved
+    towards targets of pairs only.
 
-    Raises ``ValueError`` for values outside these ranges, and attributes that the table lacks.
+    Raises ``ValueError`` for values outside these ranges, and for attributes that the table lacks.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table, staged_residuals
@@ -246,12 +251,13 @@ def staged_residuals(table: Counted, epsilon: float, delta: float, workload: Wor
 
 
 def set_weights(domain: Domain, workload: Workload) -> dict[Effect, float]:
-    """Return the sets of up to three attributes to measure, as sorted positions in the `domain`, with their weights.
+    """Return the sets of at most three attributes to measure, as sorted positions in the `domain`, with their weights.
 
     workload : as for `staged_residuals`
 
-    The sets are those of one or two attributes in the workload, and the pairs and triples inside its larger sets. A weight is the
-    sum of the weights of these sets, divided by the mean over all single attributes and pairs that have one.
+    The sets are those of one or two attributes in the workload, and the pairs and triples inside its larger sets. For
+    each set in the result, the weights of its sets in the workload are added. This sum is divided by the mean of the
+    sums over all single attributes and pairs in the result. Weights are clipped to [1e-6, 1e6].
     """
     weights: dict[Effect, float] = {}
     for wanted, weight in requested(domain, workload, len(domain)).items():
@@ -271,7 +277,7 @@ def _below(exact: Fraction) -> float:
 
 
 class _Run:
-    """The state of a run: what was answered, and how much each residual is expected to differ from what is known."""
+    """The state of a run: the answers so far, and how much each residual is expected to differ from its prediction."""
 
     def __init__(self, table, weights, neighbours, total, rng, draws=None) -> None:
         self.domain, self.neighbours, self.rng, self.draws = table.domain, neighbours, rng, draws
@@ -310,7 +316,7 @@ class _Run:
             self.ask(residual_plan.added(stakes, self.domain.sizes, {}, {}, budget, self.neighbours))
 
     def norms(self, budget) -> Fraction:
-        """Ask how far large pairs are from independence, and return the budget: the large pairs' part of `budget`."""
+        """Ask how far large pairs are from independence, and return the budget spent, their part of `budget`."""
         sizes, pairs = self.domain.sizes, [effect for effect in self.stakes if len(effect) == 2]
         degrees: dict[Effect, int] = {pair: math.prod(sizes[v] - 1 for v in pair) for pair in pairs}
         large = [pair for pair in pairs if degrees[pair] >= LARGE]
@@ -324,7 +330,7 @@ class _Run:
         return Fraction(spent)
 
     def for_triples(self, budget) -> Fraction:
-        """Return the part of `budget` to keep for triples, which is 0 if their norms would be lost in the noise."""
+        """Return the part of `budget` to keep for triples; it is 0 if their norms would be lost in the noise."""
         part = TRIPLES * budget
         if not self.triples:
             return Fraction(0)
@@ -337,7 +343,7 @@ class _Run:
         return residual_plan.for_norms(list(triples), sizes, _below(NORMS * budget), self.neighbours)
 
     def third(self, budget, model) -> None:
-        """Ask for triples with mu^2 = `budget`, which may be 0, and keep what `model` expects of those that have answers."""
+        """Ask for triples with mu^2 = `budget`, which may be 0, and store what `model` expects of measured triples."""
         precision, sizes = self.answers.precision, self.domain.sizes
         whole = [triple for triple in self.triples if all(map(precision, itertools.combinations(triple, 2)))]
         self.answers.expected = {triple: model.counts(triple) for triple in whole if budget or precision(triple)}
@@ -361,7 +367,7 @@ class _Run:
             self.stage(_below(budget))
 
     def hear(self, effect, value, sigma) -> None:
-        """Learn the signal of a pair or triple from its noisy norm, `value`, with noise of standard deviation `sigma`."""
+        """Estimate the signal of a pair or triple from its noisy norm `value`; the noise has deviation `sigma`."""
         guess = residual_plan.first_signal(self.answers.total, self._cells(effect))
         error = self.answers.error_of_even(effect) if len(effect) == 2 else 0.0
         given = float(value), float(sigma), error, [self.domain.sizes[v] for v in effect]
@@ -383,7 +389,7 @@ class _Run:
                 self.answers.record(effect, centred(values.transpose(np.argsort(axes))), sigma**-2)
 
     def stage(self, budget) -> None:
-        """Plan and run a stage of mu^2 = `budget`. Single attributes and the total have no signal to stand out from."""
+        """Plan and run a stage with mu^2 = `budget`; 1 / tau^2 is 0 for single attributes and the total."""
         first = {e: residual_plan.first_signal(self.answers.total, self._cells(e)) for e in self.stakes if len(e) == 2}
         known = {effect: self.answers.precision(effect) for effect in self.stakes}
         spent = math.fsum(stage.squared_mu for stage in self.stages) + self.before
@@ -398,7 +404,7 @@ class _Run:
             self.ask(residual_plan.shared(of_all, of_sets, *given, spent))
 
     def ask(self, precisions, *, norms=False) -> dict[Effect, tuple]:
-        """Answer residuals, or their norms, with noise of the variances 1/`precisions` or slightly more.
+        """Answer residuals, or their norms, with noise whose variances are 1/`precisions` or slightly larger.
 
         Return each answer with the standard deviation of its noise.
         """
@@ -412,7 +418,7 @@ class _Run:
         return found
 
     def _noisy(self, effect, precision, norms) -> tuple:
-        """Return the noisy residual of `effect`, or its norm around what is expected, and the noise's standard deviation."""
+        """Return the noisy residual of `effect`, or its norm, and the standard deviation of the noise."""
         counts = self.counts(self._named(effect))
         even = self.answers.even(effect) if norms else None
         if self.draws is not None:
@@ -425,7 +431,7 @@ class _Run:
         return norm_answer(counts, even, sigma, rng=self.rng), sigma
 
     def look(self, model, inside) -> None:
-        """Learn the signals of pairs for the next stage."""
+        """Estimate the signals of pairs for the next stage."""
         pairs = self.answers.pairs()
         for pair in inside.intersection(pairs):
             self.signals[pair] = 1 / self.answers.signal(pair, self.answers.even(pair))
@@ -433,7 +439,7 @@ class _Run:
             self.signals[pair] = 1 / self.answers.signal(pair, expected)
 
     def fit(self, limit):
-        """Return the model of at most `limit` cells, and the set of its pairs."""
+        """Return a fitted model with at most `limit` cells, and the set of its pairs."""
         cliques = self.answers.standing_out(limit)
         model = last_fit.fit(self.domain, self.answers.within(cliques), 1.0, "adaptive")
         return model, {pair for clique in cliques for pair in itertools.combinations(clique, 2)}

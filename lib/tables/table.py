@@ -1,8 +1,8 @@
 """Tables of categorical records: `Domain`, the values that are possible, and `Table`, the records.
 
-A value is stored as its code, from 0 to size - 1; labels name the codes. A domain must be public: a domain derived from
-the records discloses which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts with an
-axis for each attribute.
+A value is stored as its code, from 0 to size - 1; labels name the codes. A domain must be public, because a domain
+derived from the records reveals which values occur (`miura2025`, section 2.1). A marginal, p_r(D), is a table of counts
+with an axis for each attribute.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 class Domain:
     """An immutable list of named attributes, each with a finite number of values.
 
-    sizes : mapping from attribute to its number of values, an integer >= 1, or pairs (attribute, number)
-    labels : mapping from attribute to its values, all different, one for each code
+    sizes : mapping from each attribute to its number of values, an integer >= 1, or pairs (attribute, number)
+    labels : mapping from an attribute to its values, all different, one for each code
 
     An attribute without labels has the values 0 to size - 1.
 
@@ -117,7 +117,7 @@ class Table:
         column for each of the domain's k attributes, in the order of the domain
 
     `len(table)` is n, and `table.records` is the array of codes. Raises ``ValueError`` for an empty table, a wrong
-    shape, and a code outside the domain, whose column and value the message names.
+    shape, and a code outside the domain; the message then names the column and the code.
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -139,7 +139,7 @@ class Table:
 
     @classmethod
     def from_frame(cls, frame: pd.DataFrame, domain: Domain) -> Table:
-        """Encode the columns of a pandas `frame` that `domain` names; further columns are left out.
+        """Encode the columns of a pandas `frame` that `domain` names; further columns are ignored.
 
         Raises ``ValueError`` for an empty frame, an absent or duplicated column, a missing value, and a value outside
         the domain.
@@ -170,7 +170,7 @@ class Table:
         return self._columns[self.domain.axes([attribute])[0]]
 
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
-        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``: () for no attributes."""
+        """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``, or () without attributes."""
         axes = self.domain.axes(attributes)
         shape = self.domain.shape(attributes)
         cells = np.zeros(len(self), dtype=np.intp)
@@ -203,9 +203,10 @@ def _refuse_repeated(attributes) -> None:
 
 
 def checked_codes(name: str, size: int, column: np.ndarray, first: int = 0) -> np.ndarray:
-    """Return the array `column` of codes, read-only, in the smallest unsigned type for all integers below `size`.
+    """Return the array `column` of codes, read-only, in the smallest unsigned type for integers below `size`.
 
-    Raises ``ValueError`` for a code outside [0, size), with the position of its record, counted from `first`.
+    Raises ``ValueError`` for a code outside [0, size); the message gives the number of its record, counted from
+    `first`.
     """
     if not np.issubdtype(column.dtype, np.integer):
         checks.integer(f"column {name!r}", column, f"[0, {size})")  # names the first NaN or fraction
@@ -231,7 +232,7 @@ def _column(frame, name):
 
 
 def _encode(column, name, domain: Domain) -> np.ndarray:
-    """Return the codes of `column`, which contains labels, or codes if the attribute has no labels."""
+    """Return the codes of `column`; it contains labels or, if the attribute has no labels, codes."""
     labels = domain.labels.get(name)
     if labels is None:
         return checked_codes(name, domain.shape([name])[0], column.to_numpy())

@@ -1,6 +1,6 @@
-"""The quality of synthetic records (miura2025, section 3.2).
+"""Measure the quality of synthetic records (miura2025, section 3.2).
 
-- `workload_error` and `marginal_error` measure how far counts of sets of attributes are off (Definition 3.1).
+- `workload_error` and `marginal_error` measure the error in the counts over sets of attributes (Definition 3.1).
 - `mutual_information` and `mutual_information_error` measure how strongly pairs of attributes depend (Figures 6 to 8).
 
 All functions take a `Table`, or any object with a `domain` and a `marginal(attributes)` of counts, such as a
@@ -20,9 +20,9 @@ from .table import Domain, Table
 
 
 def marginal_errors(real: Table, synthetic: Table, workload: Collection[Collection[str]]) -> NDArray[np.float64]:
-    """Return the L1 distance of the counts over each set of attributes, divided by the number of real records, (k,).
+    """Return, (k,), the L1 distance of the counts over each set of attributes, divided by the number of real records.
 
-    real, synthetic : non-empty tables over one domain; a wrong number of synthetic records is part of the error
+    real, synthetic : non-empty tables over the same domain; a wrong number of synthetic records adds to the error
     workload : k >= 1 sets of attributes of the domain; the same set may occur twice
     """
     common_domain(real, synthetic)
@@ -39,7 +39,7 @@ def workload_error(
     """Return L(D, S) = 1/(k |D|) sum_i c_i |p_{r_i}(D) - p_{r_i}(S)|_1 (miura2025, Definition 3.1).
 
     real, synthetic, workload : as for `marginal_errors`
-    weights : the c_i in [0, inf), shape (k,); default: all 1. As in the paper, the divisor is k whatever the weights
+    weights : the c_i in [0, inf), shape (k,); default: all 1. As in the paper, the divisor is k for all weights
 
     >>> import numpy as np
     >>> from lib.tables import Domain, Table
@@ -73,7 +73,7 @@ def marginal_error(real: Table, synthetic: Table, alpha: int) -> float:
 
 
 def all_sets(domain: Domain, alpha: int) -> list[tuple[str, ...]]:
-    """Return W(alpha): all sets of `alpha` attributes of a `Domain`, each in the domain's order."""
+    """Return W(alpha), the list of all sets of `alpha` attributes of a `Domain`, each in the order of the domain."""
     alpha = checks.whole("alpha", alpha, f"[1, {len(domain)}]")
     return list(combinations(domain.attributes, alpha))
 
@@ -102,7 +102,7 @@ def _total(name, table) -> float:
 
 
 def mutual_information(table: Table) -> NDArray[np.float64]:
-    """Return I(A_i, A_j) in nats of all pairs of attributes, shape (d, d), symmetric (miura2025, section 3.2).
+    """Return I(A_i, A_j) in nats for all pairs of attributes, symmetric, shape (d, d) (miura2025, section 3.2).
 
     The result is not corrected for small samples. The diagonal, I(A_i, A_i), is the entropy of A_i.
 
