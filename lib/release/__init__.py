@@ -1,9 +1,10 @@
 """Release a user's table: read its records by a public schema, and make synthetic records, a report and a statement.
 
-`Synthesizer` (`estimator`) does all of it. `schema` and `sources` read the inputs, `counter` counts the records, `synthesizer`
-contains most functions below and those of the report, `conditions` and `restrictions` say which records to draw or to
-rule out, `queries` answers questions, `account` adds up the costs of releases, `uncertainty` bounds how far counts may be from the truth, `files` writes a file
-completely or not at all, and `escapes` shows names and labels as they are.
+`Synthesizer` (in `estimator`) does all of this. `schema` and `sources` read the inputs, and `counter` counts the
+records. `synthesizer` contains most of the functions below and, with `report`, makes the report. `conditions` and
+`restrictions` determine which records are drawn or ruled out, and `queries` answers questions. `account` adds up the
+costs of releases, and `uncertainty` bounds how far counts may be from the truth. `files` writes a file completely or
+not at all, and `escapes` makes names and labels safe to show.
 """
 
 from __future__ import annotations

@@ -3,14 +3,16 @@
 The account is a small file beside the data. Costs are exact fractions rho of zero-concentrated DP, which add up even if
 each release is chosen after seeing the earlier ones. The total is shown as (epsilon, delta), with epsilon rounded up.
 
-A cost is reserved before a record is counted, in one transaction with the check against the total. So processes cannot
-exceed the total together, and no entry is lost. A reservation that is never settled, because the program or the machine
-stopped, counts as spent: a noisy number may have left the program. A reservation is withdrawn only if an error ends the
-counting, before any noise is drawn. A release that uses less than its cost gets nothing back.
+Before any record is counted, one transaction checks the cost against the total and reserves it. So processes that run
+at the same time cannot exceed the total together, and no entry is lost. If the program or the machine stops, the
+reservation is never settled and counts as spent, because a noisy number may have left the program. A reservation is
+withdrawn only if an error ends the counting, before any noise is drawn. A release that uses less than its cost gets
+nothing back.
 
-The file is an SQLite database. SQLite locks a file and writes to it durably, and completely or not at all, on every system;
-lines of JSON would need this by hand. The locks need a local disk. Each act is a line of JSON. A digest of this and all
-earlier acts shows whether one was changed or lost. Anyone who may write the file can still forge it or put back a copy.
+The file is an SQLite database. On every system, SQLite locks a file and writes to it durably, either completely or not
+at all; a file of JSON lines would need our own code for this. The locks work only on a local disk. Each act is a line
+of JSON. The digest stored with an act covers it and all earlier acts, and so shows whether one of them was changed or
+lost. Anyone who may write the file can still forge it or put back a copy.
 """
 
 from __future__ import annotations
@@ -41,12 +43,12 @@ _DIGITS = Context(prec=6)
 
 
 def in_decimals(number: Any) -> Any:
-    """Return the decimal number that `number` is written as, as a `statement` does: the float 0.1 exceeds 1/10."""
+    """Return a float in (0, inf) as the decimal number that it is written as, because the float 0.1 exceeds 1/10."""
     return Fraction(repr(float(number))) if isinstance(number, float) and 0 < number < np.inf else number
 
 
 def cost(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
-    """Return the rho of a release without `seed`, rounded down so that it implies (epsilon, delta)-DP.
+    """Return the rho that a release without `seed` costs, rounded down so that it implies (epsilon, delta)-DP.
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1). Floats are taken as the decimal numbers that they are written as
 
@@ -58,7 +60,7 @@ def cost(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
 
 
 def epsilon_of(rho: Fraction, delta: float | Fraction, up: bool = True) -> float:
-    """Return the smallest epsilon of six digits whose `cost` at `delta` is at least `rho`, which `rho` thus implies.
+    """Return the smallest epsilon of six digits whose `cost` at `delta` is at least `rho`; `rho` implies this epsilon.
 
     rho : [0, inf); delta : [1e-300, 1)
     up : with False, return the largest epsilon of six digits whose cost is at most `rho`, or 0 if it is below 1e-6
@@ -95,8 +97,8 @@ def fingerprint(measurements: Iterable[Measurement]) -> str:
 class Entry:
     """One release: its number from 1, user, time (UTC), description, cost, neighbours, and state.
 
-    state : "reserved" (running, or never settled), "made", or "withdrawn", which alone costs nothing
-    fingerprint : that of its measurements, once made
+    state : "reserved" (running, or never settled), "made", or "withdrawn"; only a withdrawn release costs nothing
+    fingerprint : the `fingerprint` of its measurements, empty until it is made
     """
 
     number: int
@@ -111,7 +113,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Balance:
-    """The declared total (epsilon, delta) for `neighbours`, its rho, and all entries, in their order."""
+    """The declared total (epsilon, delta) for `neighbours`, its rho, and all entries in order."""
 
     epsilon: Fraction
     delta: Fraction
@@ -121,7 +123,7 @@ class Balance:
 
     @property
     def spent(self) -> Fraction:
-        """Return the rho of all entries but the withdrawn ones."""
+        """Return the total rho of all entries that are not withdrawn."""
         return sum((each.rho for each in self.entries if each.state != "withdrawn"), Fraction(0))
 
     @property
@@ -178,7 +180,7 @@ class Account:
             return now
 
     def raise_to(self, epsilon: float) -> None:
-        """Declare a larger total at the account's delta: `epsilon` must be above the present one, and at most 1e6."""
+        """Declare a larger total at the account's delta: `epsilon` must be above the present total and at most 1e6."""
         with self._acting() as (now, append):
             if (rho := cost(epsilon, now.delta)) <= now.rho:
                 raise ValueError(
@@ -190,12 +192,12 @@ class Account:
         """Reserve the cost of a release, before its records are counted, and return its number.
 
         rho : (0, inf), a Fraction
-        neighbours : those of the account. Costs for different neighbours do not add up
+        neighbours : the neighbours of the account; costs for different neighbours do not add up
         what : a description, with nothing from the records
         continues : the `fingerprint` of an earlier release whose measurements the new release also uses
 
-        Raises ``ValueError``, and reserves nothing, if the total would be exceeded, for other neighbours, and for an earlier
-        release that the account does not contain.
+        Raises ``ValueError``, and reserves nothing, if the release would exceed the total, if the account has other
+        neighbours, or if it does not contain the earlier release.
         """
         if not isinstance(rho, Fraction) or rho <= 0:
             raise ValueError(f"rho must be a Fraction in (0, inf), got {rho!r}")
@@ -217,7 +219,7 @@ class Account:
             return len(now.entries) + 1
 
     def settle(self, number: int, fingerprint: str = "", state: str = "made") -> None:
-        """Note that the reserved release `number` was made; with the state "withdrawn", that nothing is spent.
+        """Record that the reserved release `number` was made or, with the state "withdrawn", that it costs nothing.
 
         Withdraw a release only if its program has drawn no noise and will draw none.
         """
@@ -229,7 +231,7 @@ class Account:
 
     @contextmanager
     def _acting(self, begin: str = "BEGIN IMMEDIATE", new: bool = False) -> Iterator[tuple[Any, Callable]]:
-        """Provide the `Balance` and a function that appends an act, in one transaction; an error takes the act back."""
+        """Provide the `Balance` and a function that appends an act, in one transaction, which an error rolls back."""
         if not self.path.exists():
             raise FileNotFoundError(f"{self.path} does not exist; dp-compendium account --new makes an account")
         try:

@@ -5,9 +5,9 @@
     "dep delay" is missing
 
 A comparison (``=``, ``!=``, ``<``, ``<=``, ``>``, ``>=``, also ``==`` and ``<>``) has an attribute on its left and a value
-or another attribute on its right. Values with other characters than letters, digits and ``.+-/:%`` need single quotes.
-Attributes that are not one word, or have the name of a keyword, need double quotes or backticks. Values of an attribute with a list of values
-can only be equal or unequal. A comparison with a missing value does not hold, as in SQL; ``is missing`` holds for it.
+or another attribute on its right. Values with characters other than letters, digits and ``.+-/:%`` need single quotes.
+Attribute names that are not one word, or are keywords, need double quotes or backticks. If an attribute has a list of
+values, they can only be compared for equality. As in SQL, no comparison holds for a missing value; ``is missing`` does.
 
 A record of the domain has bins instead of numbers. So a condition may hold for all values of a bin, for some, or for
 none; and two unlisted values may be equal or not. `Condition.holds` gives both answers, "surely" and "possibly".
@@ -58,7 +58,7 @@ class Condition:
         return tuple(dict.fromkeys(found))
 
     def clauses(self) -> Iterable[Condition]:
-        """Yield conditions, with few attributes each, that all hold if and only if this condition holds."""
+        """Yield conditions on few attributes each; all of them hold if and only if this condition holds."""
         kind, parts = self.kind, self.parts
         if kind == "not" and parts[0].kind in ("or", "not"):
             inner = parts[0].parts
@@ -73,8 +73,9 @@ class Condition:
     def holds(self, view: View) -> Truth:
         """Return for which records the condition surely holds, and for which it possibly holds.
 
-        view : function from an attribute to arrays that can be broadcast: the codes of records, and the smallest and
-            the largest value that each may have (not used for an attribute with a list of values); NaN if it is missing
+        view : function from an attribute to three arrays that can be broadcast: the codes of records, and the smallest
+            and the largest value that each record may have, NaN if it is missing. For an attribute with a list of
+            values, only the codes are used
         """
         if self.kind in ("and", "or"):
             found = [part.holds(view) for part in self.parts]
@@ -97,7 +98,7 @@ class Condition:
         return (surely, possibly) if self.kind == "=" else (~possibly & present, ~surely & present)
 
     def cells(self, attributes: Sequence[Attribute]) -> Truth:
-        """Return `holds` for each cell of the domain of `attributes`, arrays of the domain's shape."""
+        """Return what `holds` returns for each cell of the domain of `attributes`: two arrays of the domain's shape."""
         shape = [len(each.labels) for each in attributes]
         codes = dict(zip((each.name for each in attributes), np.ogrid[tuple(map(slice, shape))]))
 
@@ -111,7 +112,7 @@ class Condition:
     def decided(self, attributes: Sequence[Attribute], what: str) -> NDArray[np.bool_]:
         """Return for which cells of the domain of `attributes` the condition holds; see `cells`.
 
-        Raises ``ValueError``, with a message that begins with `what`, if a value or bin leaves open whether the
+        Raises ``ValueError``, with a message that begins with `what`, if a value or bin does not determine whether the
         condition holds.
         """
         surely, possibly = self.cells(attributes)
@@ -143,7 +144,9 @@ def _ends(side, other, view) -> tuple[Any, Any]:
 
 
 def parse(text: str, attributes: Iterable[Attribute], what: str = "where") -> Condition:
-    """Return the `Condition` in `text` on `attributes`. Raises ``ValueError``, with a message that begins with `what`.
+    """Return the `Condition` on `attributes` that `text` contains.
+
+    Raises ``ValueError``, with a message that begins with `what`, for any other text.
 
     >>> from lib.release import conditions, schema
     >>> public = schema.parse("attributes: {sex: {values: [f, m]}, age: {range: [0, 99], bins: [0, 18]}}")
@@ -161,7 +164,7 @@ def parse(text: str, attributes: Iterable[Attribute], what: str = "where") -> Co
 
 
 class Parser:
-    """A reader of one text: `condition` reads a condition, `word` a keyword; `end` refuses what is left over."""
+    """A parser of one text: `condition` reads a condition, `word` reads a keyword, and `end` refuses remaining text."""
 
     def __init__(self, text: str, attributes: Iterable[Attribute], what: str) -> None:
         if not isinstance(text, str):
@@ -184,7 +187,7 @@ class Parser:
         raise ValueError(f"{self.what} must be {form}: {said}, got {here[:60]!r}")
 
     def word(self, *words: str) -> str:
-        """Return the next word or mark if it is one of `words`, and go on; otherwise return ""."""
+        """Read and return the next word or mark if it is one of `words`; otherwise return ""."""
         kind, text, _ = self.tokens[0]
         if kind not in ("word", "mark") or text.lower() not in words:
             return ""
@@ -235,7 +238,7 @@ class Parser:
         return self.attributes[name]
 
     def number(self, permitted: str) -> float:
-        """Read a number in the range `permitted`, in the form of `checks.number`."""
+        """Read a number in the range `permitted`, which is written as for `checks.number`."""
         _, text, place = self.tokens[0]
         try:
             found = checks.number("the proportion", text, permitted)

@@ -1,4 +1,4 @@
-"""Counts of records over many sets of attributes, in one pass; memory does not depend on the number of records.
+"""Count records over many sets of attributes in one pass; the memory does not depend on the number of records.
 
 `Counter` adds records batch by batch; counters for parts of the records can be added. `aim` accepts a counter in place of
 a `Table`.
@@ -58,9 +58,9 @@ class Counter:
 
         batch : mapping from each attribute that is counted to its codes, integer arrays (n,); other keys are ignored
 
-        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain. The
-        message then gives the number of the code's record among all records added, counted from 0. After an error, no
-        record of the batch is counted.
+        Raises ``ValueError`` for an absent attribute, columns of different lengths, and a code outside the domain. For
+        such a code, the message gives the number of its record among all records added, counted from 0. After an error,
+        no record of the batch is counted.
         """
         columns = {v: self._column(batch, v) for v in self._columns}
         lengths = {len(column) for column in columns.values()}
@@ -125,10 +125,10 @@ def _cells(clique, sizes) -> int:
 
 @functools.lru_cache(maxsize=8)
 def _blocks(cliques, sizes) -> dict:
-    """Return, for each clique and the empty clique, one of a few sets of attributes that contains the clique.
+    """Return a mapping from each clique, and the empty clique, to a set of attributes that contains it; the sets are few.
 
-    Large cliques are unchanged. A small clique is extended, as far as `_TOGETHER` allows, by the attribute that
-    completes the most other cliques, again and again.
+    Large cliques are unchanged. A small clique is extended repeatedly, as far as `_TOGETHER` allows, by the attribute
+    that completes the most other cliques.
     """
     left = sorted(cliques, key=lambda clique: _cells(clique, sizes))
     holding = {v: {clique for clique in cliques if v in clique} for v in range(len(sizes))}

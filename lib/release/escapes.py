@@ -1,4 +1,4 @@
-"""Names and labels of a schema as they may be shown: in a terminal, in Markdown and the pages made of it, and in a CSV file."""
+"""Make names and labels of a schema safe to show in a terminal, in Markdown, on its pages, and in a CSV file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(r"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 
 
 def printable(text: str) -> str:
-    r"""Return `text` with letters that are not printable, such as those that control a terminal, in the form \x1b.
+    r"""Return `text` with each character that is not printable, such as one that controls a terminal, in the form \x1b.
 
     >>> from lib.release.escapes import printable
     >>> print(printable("re\x1b[31md\n"))
@@ -22,9 +22,9 @@ def printable(text: str) -> str:
 
 
 def in_markdown(text: str) -> str:
-    r"""Return `text` for a sentence in Markdown or in a terminal; it becomes code unless it is words and numbers.
+    r"""Return `text` for a sentence in Markdown or in a terminal; unless it consists of words and numbers, it becomes code.
 
-    Code in Markdown is shown letter by letter: it is no HTML, no link, no emphasis and no formula.
+    Markdown shows code literally and does not treat it as HTML, a link, emphasis or a formula.
 
     >>> from lib.release.escapes import in_markdown
     >>> print(in_markdown("dep_delay"), in_markdown("__x__"), in_markdown("<b>"), in_markdown("a`b"))
@@ -38,7 +38,7 @@ def in_markdown(text: str) -> str:
 
 
 def in_html(text: str) -> str:
-    """Return `text` for an element or an attribute in quotes of a page in HTML.
+    """Return `text` escaped for an element or a quoted attribute of an HTML page.
 
     >>> from lib.release.escapes import in_html
     >>> print(in_html("a<b>"), in_html("x & 'y'"))
@@ -48,7 +48,7 @@ def in_html(text: str) -> str:
 
 
 def no_formula(text: str) -> str:
-    """Return `text` with an apostrophe before each part that a spreadsheet would take for a formula; numbers are none.
+    """Return `text` with an apostrophe before each part that a spreadsheet would take for a formula, except numbers.
 
     >>> from lib.release.escapes import no_formula
     >>> print(no_formula("=1+2"), no_formula("-9"), no_formula("a=b"), no_formula("a;=1+2"))

@@ -1,4 +1,4 @@
-"""A synthesizer with the conventions of scikit-learn: parameters, `fit`, and what was learned in names that end in `_`."""
+"""A synthesizer that follows scikit-learn's conventions: parameters, `fit`, and learned attributes with a final `_`."""
 
 from __future__ import annotations
 
@@ -28,23 +28,26 @@ with extra("data"):
 
 
 class Synthesizer:
-    """Differentially private synthetic records, and answers with intervals, from the user's table.
+    """Make differentially private synthetic records of the user's table, and answer questions about it with intervals.
 
     schema : the public schema: a `Schema`, the path of a YAML file, a mapping with the content of such a file, or a
         `Domain` (see `schema.of`)
-    epsilon, delta : the guarantee: (0, inf) and (0, 1); without `seed` [1e-6, 1e6] and [1e-300, 1)
-    workload : [1, the number of attributes], the number of attributes whose joint counts are preserved; None means 2,
-        or 1 if there is one attribute
-    neighbours : "unbounded" if a record is added or removed, "bounded" if one is replaced and their number is public
-    records : [0, inf), the number of records that `write` writes; 0 means the number in the table, noisy unless it is public
-    within : where numbers are in their bins. "interpolated" draws them so that the density follows the neighbouring counts and
-        correlations are kept (`interpolation`), "uniform" draws them evenly, and "middle" takes the middle
-    seed : None, for a release, means the operating system's randomness. With an integer the results can be repeated, and
-        must not be released
+    epsilon, delta : the guarantee, in (0, inf) and (0, 1), or without `seed` in [1e-6, 1e6] and [1e-300, 1)
+    workload : [1, number of attributes], the size of the sets of attributes whose joint counts are preserved; None
+        means 2, or 1 if there is one attribute
+    neighbours : "unbounded" if a record is added or removed, "bounded" if a record is replaced and the number of
+        records is public
+    records : [0, inf), the number of records that `write` writes; 0 means as many as in the table, a number that is
+        noisy unless it is public
+    within : where numbers lie in their bins. "interpolated" draws them so that the density follows the neighbouring
+        counts and correlations are kept (`interpolation`), "uniform" draws them uniformly, and "middle" takes the
+        middle of the bin
+    seed : None, as a release needs, means the operating system's randomness. With an integer, the results can be
+        repeated but must not be released
 
     After `fit`, `schema_` is the `Schema`, `release_` the `Release` with the model and the measurements, and `result_` the
     `Result` of AIM (absent after `load`). `epsilon_` is the epsilon of the release. Parameters are stored as given and
-    checked by `fit`. All methods but `fit` use only what was released, so they cost no privacy.
+    checked by `fit`. All methods except `fit` use only what was released, so they cost no privacy.
 
     >>> import pandas as pd
     >>> from lib.release import Synthesizer
@@ -71,16 +74,17 @@ class Synthesizer:
             earlier: Synthesizer | None = None) -> Synthesizer:  # fmt: skip
         """Make the release from the records of `data` and return the synthesizer. Each call costs `epsilon` and `delta`.
 
-        data : a table of pandas, polars or Arrow, a file, a folder or an address, as for `sources.batches`
-        table : the table of the database; empty for other sources
+        data : a pandas, polars or Arrow table, a file, a folder or an address, as for `sources.batches`
+        table : the name of the database's table; empty for other sources
         account : the file of an `Account`. The cost is reserved before a record is counted, and stays reserved if the
-            program stops after counting. If the file cannot be written then, ``OSError`` is raised, but the release is kept
-        earlier : a fitted or loaded synthesizer for the same records and schema, to be continued. The model then follows the
-            measurements of both, and `statement` gives the epsilon of both together
+            program stops after counting. If the file cannot be written at the end, ``OSError`` is raised, but the
+            release is kept
+        earlier : a fitted or loaded synthesizer for the same records and schema, to be continued. The model then
+            follows the measurements of both releases, and `statement` gives their total epsilon
 
-        Warns (`schema.WideBins`), before a record is counted, of bins so wide that a mean over them says little.
-        Raises ``ValueError`` for parameters outside their ranges and for a release that the account refuses, before a record
-        is counted, and for data that cannot be read.
+        Before a record is counted, warns (`schema.WideBins`) of bins so wide that a mean over them says little, and
+        raises ``ValueError`` for parameters outside their ranges and for a release that the account refuses. Data that
+        cannot be read raise ``ValueError`` as well.
         """
         public = self._checked()
         before = None if earlier is None else earlier._fitted("a release is continued").release_
@@ -143,12 +147,13 @@ class Synthesizer:
         return public
 
     def sample(self, n: int | None = None, where: str = "") -> Any:
-        """Return `n` synthetic records, as a table of the kind that `fit` was given; of pandas after a file.
+        """Return `n` synthetic records in a table of the kind that `fit` was given, or of pandas if it was given a file.
 
-        n : [1, inf); None means as many as there are, according to the model
-        where : a condition that all records fulfil (`conditions`); their distribution is the model's, given the condition
+        n : [1, inf); None means as many as the model says that there are
+        where : a condition that all records satisfy (`conditions`); they follow the model's distribution given the
+            condition
 
-        Raises ``ValueError`` for an `n` out of range and a condition that the model or its bins cannot fulfil.
+        Raises ``ValueError`` for an `n` out of range and for a condition that the model or its bins cannot satisfy.
         """
         public, model, beside = self._fitted("sample").schema_, self.release_.model, list[Condition]()
         if where:
@@ -173,7 +178,7 @@ class Synthesizer:
 
     @property
     def epsilon_(self) -> float:
-        """The epsilon of the release: that of `fit` or, with an earlier release, of both together, rounded up."""
+        """Return the epsilon of the release or, if it continues an earlier one, their total epsilon, rounded up."""
         released = self._fitted("epsilon_").release_
         epsilon, delta = released.settings["epsilon"], released.settings["delta"]
         if isinstance(released.rho, float) or released.rho <= accounts.cost(epsilon, delta):  # floats are from a seed
@@ -181,7 +186,7 @@ class Synthesizer:
         return accounts.epsilon_of(released.rho, delta)
 
     def write(self, folder: str | Path, spreadsheet: bool = False) -> None:
-        """Write the files of the release to `folder`, as `synthesizer.write` does. Only after `fit`, not after `load`."""
+        """Write the files of the release to `folder`, as `synthesizer.write` does. This works after `fit` only, not after `load`."""
         if not hasattr(self, "result_"):
             raise ValueError("fit must be called before write, on this synthesizer")
         made = self.release_.settings  # which `set_params` does not change
@@ -190,14 +195,14 @@ class Synthesizer:
                           within=made["within"], seed=made["seed"], settings=made, spreadsheet=spreadsheet)  # fmt: skip
 
     def save(self, path: str | Path) -> None:
-        """Write the release to `path` (.npz). The file contains only what was released, and public parameters."""
+        """Write the release to `path` (.npz). The file contains only public parameters and what was released."""
         released = self._fitted("save").release_
         with files.whole(path) as draft:
             synthesizer.save(released, draft, released.schema, released.settings)
 
     @classmethod
     def load(cls, path: str | Path, kind: str = "pandas") -> Synthesizer:
-        """Return the synthesizer that `save` wrote, or that is the model.npz of a release.
+        """Return the synthesizer from a file that `save` wrote, or from the model.npz of a release.
 
         kind : what `sample` returns: a table of "pandas", "polars" or "pyarrow"
 
@@ -218,7 +223,7 @@ class Synthesizer:
         return {name: getattr(self, name) for name in list(inspect.signature(type(self)).parameters)}
 
     def set_params(self, **params: Any) -> Synthesizer:
-        """Set parameters and return the synthesizer. Raises ``ValueError`` for an unknown one."""
+        """Set parameters and return the synthesizer. Raises ``ValueError`` for an unknown name."""
         known = self.get_params()
         for name, value in params.items():
             if name not in known:
@@ -238,7 +243,7 @@ class Synthesizer:
         return {name: value for name, value in self.get_params().items() if name != "schema"}
 
     def _rng(self) -> np.random.Generator:
-        """Return a generator for uses of released numbers only."""
+        """Return a random generator that is used on released numbers only."""
         return np.random.default_rng(None if self.seed is None else checks.whole("seed", self.seed, "[0, inf)"))
 
     def _fitted(self, method: str) -> Synthesizer:
@@ -248,5 +253,5 @@ class Synthesizer:
 
 
 def _meaning(public: Schema) -> tuple:
-    """Return what decides which records each count contains; the form of dates may change with the file."""
+    """Return the parts of a schema that decide which records each count contains, so not the format of dates in a file."""
     return [replace(each, form="") for each in public.attributes], public.blanks

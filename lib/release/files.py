@@ -1,4 +1,4 @@
-"""Files and folders that are written whole or not at all."""
+"""Write files and folders completely or not at all."""
 
 from __future__ import annotations
 
@@ -46,11 +46,12 @@ def whole(path: str | Path) -> Iterator[Path]:
 def new_folder(path: str | Path) -> Iterator[Path]:
     """Provide an empty folder for the block to fill; when the block ends, it becomes the folder `path` at once.
 
-    `path` may be absent or an empty folder, or a link to either. Then its target is written. Missing folders above it are
-    made. If the block raises, what was there before stays, and nothing else. (A killed block leaves a folder with the name .released-... beside `path`.)
+    `path` may be absent, an empty folder, or a link to either; for a link, its target is written. Missing parent
+    folders are made. If the block raises, everything is as it was before. (A killed block leaves a folder named
+    .released-... beside `path`.)
 
-    Raises ``FileExistsError`` as `check_new` does, and ``OSError`` if the folder cannot be made. Before the block runs,
-    an empty folder is put in place in the same way, to find out.
+    Raises ``FileExistsError`` as `check_new` does, and ``OSError`` if the folder cannot be made. To find out before the
+    block runs, an empty folder is first put in place in the same way.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -98,7 +99,7 @@ def _said_of(path) -> Iterator[None]:
 
 
 def check_new(path: str | Path) -> None:
-    """Raise ``FileExistsError`` if `path` is neither absent nor an empty folder, or is the current folder."""
+    """Raise ``FileExistsError`` unless `path` is absent or an empty folder that is not the current one."""
     path = Path(path)
     if path.exists() and (not path.is_dir() or any(path.iterdir()) or path.samefile(".")):
         raise FileExistsError(

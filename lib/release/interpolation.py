@@ -1,17 +1,19 @@
-"""Numbers within their bins: a density in each bin that follows the neighbouring counts, and positions that keep correlations.
+"""Place numbers within their bins, with densities that follow the neighbouring counts and positions that keep correlations.
 
-A release tells how many records a bin holds, and not where in the bin they are. Three parts estimate this from the counts of
-the model alone, so they cost no privacy.
+A release says how many records a bin contains, but not where in the bin their values are. Three steps estimate these
+positions from the counts of the model alone, so they cost no privacy.
 
 1. In each bin the density is proportional to e^(tilt u), where u in [0, 1] is the position in the bin. The bin's count is kept.
-   The tilt of an inner bin is the smaller of the slopes of the log density towards the two edges, or 0 if their signs
-   differ, as in schemes that create no new maximum (van Leer 1979). At an edge, the log density is interpolated linearly between the middles
-   of both bins. In the first and the last bin, the density at the inner edge determines the tilt if the neighbouring bin is
-   denser; otherwise the tilt is 0, because the values may be anywhere in such a bin.
-2. Independent positions would weaken correlations. So positions follow a Gaussian copula. Each number has a latent normal variable, and
-   each bin is an interval of this variable. Two latent variables have the correlation that gives the bins' normal scores the correlation
-   that they have in the model (a polychoric correlation; Olsson 1979). The latent variables of a record are drawn given its bins.
-3. Only the order of the latent variables within a bin is used, so that the density in the bin stays that of 1.
+   An inner bin has two slopes of the log density, one towards each edge. Its tilt is the slope with the smaller
+   absolute value, or 0 if their signs differ, as in schemes that create no new maximum (van Leer 1979). At an edge, the
+   log density is interpolated linearly between the middles of the two bins. In the first and the last bin, the density
+   at the inner edge determines the tilt if the neighbouring bin is denser; otherwise the tilt is 0, because the values
+   may be anywhere in such a bin.
+2. Independent positions would weaken correlations. So positions follow a Gaussian copula. Each number has a latent
+   normal variable, and each bin is an interval of this variable. The correlation of two latent variables is chosen so
+   that the normal scores of the bins are correlated as in the model (a polychoric correlation; Olsson 1979). The latent
+   variables of a record are drawn given its bins.
+3. Only the order of the latent variables within a bin is used, so that the density in the bin stays that of step 1.
 """
 
 from __future__ import annotations
@@ -36,8 +38,8 @@ _MOST_CELLS = 1_000_000  # of a pair whose correlation is computed
 def tilts(attribute: Attribute, counts: np.ndarray, least: float = 1.0) -> np.ndarray:
     """Return the tilt of each bin, an array (bins,).
 
-    attribute : of a kind with bins; counts : [0, inf), array (bins,) or longer: further values are ignored
-    least : (0, inf), the size of a count that noise alone may produce; smaller counts are taken as this size
+    attribute : an attribute with bins; counts : [0, inf), array (bins,) or longer; further values are ignored
+    least : (0, inf), the size of a count that noise alone may produce; smaller counts are raised to this size
 
     >>> import numpy as np
     >>> from lib.release import interpolation, schema
@@ -58,7 +60,7 @@ def tilts(attribute: Attribute, counts: np.ndarray, least: float = 1.0) -> np.nd
 
 
 def _tilt(log_ratio: float) -> float:
-    """Return the tilt whose density at position 0 has this log ratio to its mean; log_ratio : [0, inf)."""
+    """Return the tilt of the density whose value at position 0 is its mean times e^`log_ratio`; log_ratio : [0, inf)."""
     if log_ratio < 1e-9:
         return 0.0
 
@@ -85,7 +87,7 @@ def moments(attribute: Attribute, tilt: np.ndarray) -> tuple[np.ndarray, np.ndar
 
 
 def placed(attribute: Attribute, bins: np.ndarray, positions: np.ndarray, tilt: np.ndarray) -> np.ndarray:
-    """Return the numbers or days, floats (n,), at the quantiles `positions` (n,), [0, 1), of the records' `bins` (n,)."""
+    """Return the numbers or days, floats (n,), whose quantile levels in the records' `bins` (n,) are `positions` (n,), [0, 1)."""
     starts, real = np.array(attribute.starts), attribute.kind == "real"
     low, high, steep = starts[bins], _beyond(attribute)[bins], tilt[bins]
     small = np.abs(steep) < 1e-6
@@ -96,9 +98,11 @@ def placed(attribute: Attribute, bins: np.ndarray, positions: np.ndarray, tilt: 
 
 
 def steps(attribute: Attribute, tilt: np.ndarray, count: int) -> tuple[list, np.ndarray]:
-    """Return the smallest and the largest value of steps of the range, and the proportions of the bins that are below them.
+    """Divide the range into steps and return their smallest and largest values, and how much of each bin lies below them.
 
-    count : the number of steps in a bin, or 0 for steps that are the bins. Proportions are an array (steps + 1, bins)
+    count : the number of steps in a bin; with 0, each bin is one step
+
+    The second result is an array (steps + 1, bins) of proportions, whose last row is 1.
     """
     starts, beyond, whole = np.array(attribute.starts), _beyond(attribute), attribute.kind != "real"
     ends, below = [], [np.zeros(len(starts))]
@@ -120,7 +124,7 @@ def _beyond(attribute) -> np.ndarray:
 
 
 class Copula:
-    """The latent correlations of the numbers and dates among `attributes`, and draws given bins.
+    """The latent correlations of the numbers and dates among `attributes`, and draws of positions given the bins.
 
     marginal : function from names of attributes to their counts, such as the `marginal` of a model
     """
@@ -141,7 +145,7 @@ class Copula:
         self.correlations = mended / np.outer(scale, scale)
 
     def positions(self, codes: Mapping[str, np.ndarray], rng: np.random.Generator) -> dict[str, np.ndarray]:
-        """Return positions (n,), in [0, 1), in the bins of the records `codes`, arrays (n,), of each attribute."""
+        """Return, for each attribute, positions (n,) in [0, 1) within the bins of the records; `codes` maps attributes to (n,)."""
         precision, n = np.linalg.inv(self.correlations), len(next(iter(codes.values()), ()))
         ends, latent = [], np.zeros((len(self.attributes), n))
         for each in self.attributes:
@@ -158,7 +162,7 @@ class Copula:
 
 
 def latent_correlation(counts: np.ndarray) -> float:
-    """Return the correlation of two normal variables whose intervals, one for each bin, have scores correlated as in `counts`.
+    """Return the correlation of two latent normal variables for which the scores of the bins are correlated as in `counts`.
 
     counts : [0, inf), array (bins of one, bins of the other)
 
@@ -206,7 +210,7 @@ def _scores(shares) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _normal_between(low, high, rng) -> np.ndarray:
-    """Return standard normal variables given that they are in [low, high], drawn in the tail that loses no digits."""
+    """Draw standard normal variables given that they are in [low, high], from the tail in which no digits are lost."""
     flipped = low > 0
     low, high = np.where(flipped, -high, low), np.where(flipped, -low, high)
     least, most = scipy.special.ndtr(low), scipy.special.ndtr(high)
@@ -216,7 +220,7 @@ def _normal_between(low, high, rng) -> np.ndarray:
 
 
 def _ranks(latent, codes, rng) -> np.ndarray:
-    """Return, for each record, a random number in the part of [0, 1) that its rank among the records of its bin has."""
+    """Return, for each record, a random number in the part of [0, 1) that belongs to its rank among the records of its bin."""
     order = np.lexsort((latent, codes))
     first = np.searchsorted(codes[order], codes[order])
     sizes = np.bincount(codes)[codes[order]] if len(codes) else codes

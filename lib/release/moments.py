@@ -1,18 +1,19 @@
 """Intervals for standard deviations, quantiles and correlations, from statements about counts (`uncertainty.known`).
 
-Each interval inverts tests. A statistic theta is a solution of equations sum w(theta) n = 0, where n are the true counts
-of the cells and w the mean, over the records of a cell, of a function of their values. The values are known only
-between the ends of a bin, so w is known only between its smallest and its largest value. A theta is excluded if the noisy
-sum with the smallest w is farther above 0 than noise explains, or the one with the largest w is farther below 0. For the true theta,
-the weights are fixed before the noise, so this happens with the error probability of the statements. An interval contains
-all theta that are not excluded, whatever the values in each bin are.
+Each interval inverts tests. A statistic theta solves equations sum w(theta) n = 0, where n are the true counts of the
+cells and w is the mean of a function of the values over the records of a cell. A value is known only to be in its bin,
+so only the smallest and the largest possible w are known. A theta is excluded if the noisy sum with the smallest w is
+farther above 0 than noise explains, or the one with the largest w is farther below 0. The weights of the true theta are
+fixed before the noise is drawn, so the true theta is excluded with at most the error probability of the statements. An
+interval contains all theta that are not excluded. It is valid wherever in their bins the values are.
 
-Means enter the equations of the other statistics. They are not known, so the range is divided into parts, which are fixed
-beforehand. For each part that the interval of the mean meets, the equations are solved with the middle of the part, and with
-an allowance for the largest distance from it. The error probability is divided between the mean and the rest.
+The equations of the other statistics contain means. These are unknown, so the range is divided into parts that are
+fixed beforehand. For each part that intersects the interval of the mean, the equations are solved with the middle of
+the part in place of the mean, and with an allowance for the largest distance between them. The error probability is
+divided between the mean and the rest.
 
-The alternative to ends of bins is an estimate of the values in each bin, such as that of `interpolation`: means, and a spread
-around them. Then the smallest and the largest w are equal, and an interval allows for noise alone.
+Instead of the ends of bins, the equations can use an estimate of the values in each bin, such as the means and
+variances of `interpolation`. Then the smallest and the largest w are equal, and an interval allows for noise alone.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ Known = Callable[[float], list]  # from an error probability to `uncertainty.kno
 class Values:
     """The values of one attribute in the cells, arrays (cells,).
 
-    low, high : the smallest and the largest value; or the mean of the values, in both
-    spread : the variance of the values around this mean, 0 if `low` and `high` are the ends
+    low, high : the smallest and the largest value; or the mean of the values, twice
+    spread : the variance of the values around this mean; 0 if `low` and `high` are the ends of bins
     """
 
     low: np.ndarray
@@ -45,7 +46,7 @@ class Values:
     spread: np.ndarray
 
     def parts(self, count: int) -> list[tuple[float, float]]:
-        """Return the middles and half the widths of about `count` parts of the range, which depend only on the cells."""
+        """Divide the range, by the cells alone, into about `count` parts and return their middles and half their widths."""
         ends = np.unique(np.concatenate([self.low, self.high]))
         each = max(count // max(len(ends) - 1, 1), 1)
         inner = [np.linspace(a, b, each, endpoint=False) for a, b in zip(ends, ends[1:])]
@@ -53,11 +54,11 @@ class Values:
         return [((a + b) / 2, (b - a) / 2) for a, b in zip(cuts, cuts[1:])] or [(float(ends[0]), 0.0)]
 
     def within(self, low: float, high: float, count: int) -> list[tuple[float, float]]:
-        """Return the `parts` that meet [low, high]."""
+        """Return the `parts` that intersect [low, high]."""
         return [(middle, half) for middle, half in self.parts(count) if middle - half <= high and middle + half >= low]
 
     def squares(self, middle: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the smallest and the largest mean square of the distance from `middle`."""
+        """Return the smallest and the largest mean squared distance from `middle` in each cell."""
         below, above = self.low - middle, self.high - middle
         least = np.where((below <= 0) & (above >= 0), 0.0, np.minimum(abs(below), abs(above)))
         return least**2 + self.spread, np.maximum(abs(below), abs(above)) ** 2 + self.spread
@@ -69,9 +70,9 @@ def mean(known: Known, values: Values, error: float) -> tuple[float, float]:
 
 
 def deviation(known: Known, values: Values, error: float) -> tuple[float, float]:
-    """Return an interval for the standard deviation, which divides by the number of records.
+    """Return an interval for the standard deviation, whose divisor is the number of records.
 
-    With m in the part [a - h, a + h], the variance is the mean of (x - a)^2, less at most h^2.
+    If the mean is in the part [a - h, a + h], the variance is the mean of (x - a)^2, minus at most h^2.
     """
     found, statements = [], known(error / 2)
     for middle, half in values.within(*mean(known, values, error / 2), _PARTS):
@@ -87,9 +88,11 @@ def quantile(
     """Return an interval for the smallest value that at least the proportion `share` of the values do not exceed.
 
     ends : the smallest and the largest value of consecutive steps of the range
-    below : [0, 1], array (steps + 1, cells), the proportion of a cell's values below each step, and below or in the last one
+    below : [0, 1], array (steps + 1, cells), the proportion of a cell's values below each step and, in the last row,
+        below or in the last step
 
-    The quantile is in a step only if the count below the step is less than `share` of all, and the count up to its end is not.
+    The quantile is in a step only if the proportion of values below the step is less than `share`, and the proportion
+    up to the end of the step is not.
     """
     statements, possible = known(error), np.ones(len(ends), bool)
     for y, reach in statements:
@@ -102,16 +105,17 @@ def quantile(
 
 
 def correlation(known: Known, one: Values, other: Values, together: np.ndarray, error: float) -> tuple[float, float]:
-    """Return an interval for the correlation, within [-1, 1]; it is [-1, 1] if noise leaves the means or deviations open.
+    """Return an interval for the correlation, within [-1, 1]; it is [-1, 1] if the noise hides the means or deviations.
 
-    together : array (cells,), the covariance of the values in a cell, 0 if they are known by their ends only
+    together : array (cells,), the covariance of the values in a cell, 0 if only the ends of their bins are known
 
     Let x and y be distances from the means, s and t their standard deviations, and q = t/s. The mean of
-    x y - r/2 (q x^2 + y^2/q) is 0 for the correlation r. With a number in place of q that differs from it by a factor of at
-    most e^h, the mean is 0 for a number between r and r/cosh(h). Each cell's smallest and largest value of this function is at a
-    corner or on an edge, because the function is a saddle. It is small near the diagonal if r is near 1. So the bins
-    matter less than if the covariance and both standard deviations were bounded separately. The ends are found by halving, so it
-    is assumed that the noisy sum falls as r grows, as the true one does. It does unless the counts are mostly noise.
+    x y - r/2 (q x^2 + y^2/q) is 0 for the correlation r. If q is replaced by a number that differs from q by a factor
+    of at most e^h, the mean is 0 at a number between r and r/cosh(h) in place of r. The function is a saddle, so its
+    smallest and its largest value in a cell are at a corner or on an edge. It is small near the diagonal if r is near
+    1. So the bins matter less than if the covariance and both standard deviations were bounded separately. The ends of
+       the interval are found by bisection, which assumes that the noisy sum decreases in r, as the true sum does. This
+       holds unless the counts are mostly noise.
     """
     part = error / 8
     (s_low, s_high), (t_low, t_high) = deviation(known, one, part), deviation(known, other, part)
@@ -143,7 +147,7 @@ class _Saddle:
         self.allowance = h * k + (self.q * h**2 + k**2 / self.q) / 2
 
     def end(self, r: np.ndarray, least: bool) -> np.ndarray:
-        """Return the smallest or the largest mean value of the function in each cell, for a number in `r` for each box."""
+        """Return the smallest or the largest mean of the function in each cell; `r` contains one number for each box."""
         r, q, best = r[:, None], self.q, np.minimum if least else np.maximum
         found, turn = None, np.where(np.abs(r) > 1e-6, r, 1e-6)
 

@@ -1,4 +1,4 @@
-"""Records in many parts, such as the files of a folder, counted one by one or by the workers of dask.distributed."""
+"""Count records in many parts, such as the files of a folder, in this process or with the workers of dask.distributed."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     parts : arguments of `batches`, for example paths
     batches : a function that maps a part to its records, in batches for `Counter.add`
     domain, workload, max_cells : as for `Counter`
-    client : a `distributed.Client`, whose workers count one part at a time. With None, this process counts all parts
+    client : a `distributed.Client`, whose workers each count one part at a time. With None, this process counts all
+        parts
 
     This process and each worker need memory for a few counters and a batch. If a worker is lost, another worker counts
     its part again. Sums of integers do not depend on their order, so the counts are the same as with one process.
 
-    Raises ``ValueError``, which names the part, for records that do not fit the domain, and any error of `batches`.
+    Raises ``ValueError``, with a message that names the part, for records that do not fit the domain, and any error of
+    `batches`.
 
     >>> from lib.release.parts import count
     >>> from lib.tables import Domain

@@ -1,4 +1,4 @@
-"""Questions to a release, in text, with an estimate and intervals.
+"""Answer questions, written as text, about a release with an estimate and intervals.
 
     count where carrier = 'AS'
     proportion(cancelled = yes) where month <= 3
@@ -9,10 +9,11 @@
     mean(dep_delay) where carrier = 'AS' - mean(dep_delay) where carrier = 'AA'
     sd(dep_delay) / mean(dep_delay)
 
-A count is a number of records, and `proportion` a part of them. The other statistics are those of a number, over the records that do
-not lack it. `sd` is the standard deviation, with the number of records as the divisor. `quantile` is the smallest value that at least
-this proportion of the values do not exceed. One question may be subtracted from another or divided by it.
-Conditions are those of `conditions`. The answers use only what was released, so they cost no privacy.
+`count` is the number of records, and `proportion` is the proportion of records that satisfy a condition. The other
+statistics describe numeric attributes, over the records in which these are not missing. `sd` is the standard deviation,
+with the number of records as the divisor. `quantile` is the smallest value that at least the given proportion of the
+values do not exceed. A question may also be the difference or the ratio of two statistics. Conditions are written as in
+`conditions`. The answers use only what was released, so they cost no privacy.
 """
 
 from __future__ import annotations
@@ -41,13 +42,14 @@ _NONE = 1e-9  # records
 class Answer:
     """The answer to a question.
 
-    estimate : by the model, with numbers in their bins as in `interpolation`. If it is not in the interval for the noise, the
-        estimate is the nearer end. It is NaN if the model expects no records
+    estimate : the model's answer, with numbers in their bins as in `interpolation`; outside the interval for the noise,
+        the nearer end of that interval. It is NaN if the model expects no records
     low, high : ends of the interval. The true value misses it with probability at most 1 - level, wherever the numbers are in
         their bins
-    level : (0, 1); measured : how many measurements contain all attributes of the question. Without one the interval is wide
-    noise_low, noise_high : ends of the interval if the numbers are in their bins as in `interpolation`, so that it contains
-        noise only. For counts and proportions they equal `low` and `high`
+    level : (0, 1); measured : how many measurements contain all attributes of the question; if none does, the interval
+        is wide
+    noise_low, noise_high : ends of the interval for the noise alone, which assumes that the numbers are in their bins
+        as in `interpolation`. For counts and proportions, they equal `low` and `high`
     """
 
     estimate: float
@@ -63,10 +65,11 @@ def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> A
     """Return the `Answer` to a question about the records of a release.
 
     result : `Result` of `aim`, or a `Release`; schema : its `Schema`; question : as in the module's docstring
-    level : (0, 0.999999999999], the probability of each interval, for a question asked before the release was seen
+    level : (0, 0.999999999999], the probability that each interval contains the true value, if the question was chosen
+        before the release was seen
 
-    A number beyond its range counts as the nearest end. Both parts of a difference or a ratio get half of the error
-    probability. Raises ``ValueError`` for any other question, and for one that the schema's bins cannot answer.
+    A number beyond its range counts as the nearest end. Each part of a difference or a ratio gets half of the error
+    probability. Raises ``ValueError`` for any other text, and for a question that the schema's bins cannot answer.
 
     >>> import numpy as np
     >>> from lib.release.queries import ask
@@ -134,7 +137,7 @@ def _number(parser) -> Any:
 
 
 def _joined(mark, one, other) -> tuple[float, tuple[float, float], tuple[float, float]]:
-    """Return estimate and intervals of a difference or a ratio of two answers."""
+    """Return the estimate and the two intervals of the difference or the ratio of two answers."""
 
     def ends(a, b):
         if mark == "-":
@@ -179,7 +182,7 @@ class _Cells:
         return [(y[self.of], reach) for y, reach in uncertainty.known(self.result, self.names, error)]
 
     def answer(self, error: float) -> tuple[float, tuple[float, float], tuple[float, float], int]:
-        """Return estimate, interval, interval for noise alone, and the number of measurements."""
+        """Return the estimate, the interval, the interval for the noise alone, and the number of measurements."""
         measured = len([m for m in self.result.measurements if set(self.names) <= set(m.attributes)])
         kind, records = self.asked.kind, float(self.expected.sum())
         if kind == "count":
@@ -232,7 +235,7 @@ class _Cells:
     # ---- values in the cells
 
     def _over(self, attribute, values) -> np.ndarray:
-        """Return `values`, an array whose last axis has an entry for each code of `attribute`, for each cell asked for."""
+        """Return, for each cell asked for, the entry of `values` for its code of `attribute`; the codes are the last axis."""
         place = [1] * len(self.shape)
         place[self.attributes.index(attribute)] = len(attribute.labels)
         wide = np.reshape(values, (*values.shape[:-1], *place))
@@ -263,7 +266,7 @@ class _Cells:
         return moments.Values(mean, mean, spread)
 
     def _drawn(self) -> tuple[moments.Values, moments.Values, np.ndarray]:
-        """Return the values of two numbers in each cell, and their covariance there, from draws by `interpolation.Copula`."""
+        """Return the values of two numeric attributes in each cell, and their covariance in it, from draws by `interpolation.Copula`."""
         pair = [self.attributes.index(each) for each in self.asked.numbers]
         table = np.where(self.of, self.model, 0.0)
         rng, shares = np.random.default_rng(0), self.expected / self.expected.sum()

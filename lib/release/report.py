@@ -1,7 +1,7 @@
-"""The parts of the report that show numbers: distributions, pairs, and what may be computed, in HTML.
+"""Make the parts of the report that show numbers, in HTML: distributions, pairs, statistics, and possible uses.
 
-Every part uses only the release and the schema, so it costs no privacy. All names and labels are escaped by `escapes.in_html`. The
-parts contain no scripts, and their classes keep MathJax from taking a name for a formula.
+Each part uses only the release and the schema, so it costs no privacy. All names and labels are escaped by
+`escapes.in_html`. The parts contain no scripts, and their classes prevent MathJax from treating a name as a formula.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ _MEASURED, _INFERRED = ("#cfe3f1", "measured together"), ("#fbe0cd", "inferred b
 
 
 def head(schema: Schema, release: Release, guarantee: str, day: datetime.date | None = None) -> str:
-    """Return a table with the release's name, content and guarantee and, for a release, the date and the program's version.
+    """Return a table with the release's name, content and guarantee and, given `day`, the date and the program's version.
 
-    guarantee : in a few words; day : the date of the release, or None if the table is not to be released
+    guarantee : the guarantee in a few words; day : the date of the release, or None for a table that must not be
+        released
 
     >>> from lib.release import report, schema
     >>> from lib.release.synthesizer import Release, run
@@ -56,9 +57,10 @@ def head(schema: Schema, release: Release, guarantee: str, day: datetime.date | 
 
 
 def distributions(schema: Schema, release: Release) -> str:
-    """Return a figure for each attribute: the model's proportions as bars, and 95 % intervals as lines.
+    """Return a figure for each attribute, with the model's proportions as bars and 95 % intervals as lines.
 
-    An interval is for one value. One of twenty intervals may miss. At most 30 values of an attribute are shown, those with the largest counts.
+    Each interval is for one value, so one of twenty intervals may miss the true proportion. At most 30 values of an
+    attribute are shown, those with the largest counts.
     """
     total = max(release.model.total, 1.0)
     parts = []
@@ -97,9 +99,9 @@ def _bars(name, bars: Sequence[tuple[str, float, float, float]]) -> str:
 
 
 def pairs(schema: Schema, release: Release) -> str:
-    """Return a matrix of the pairs of attributes, measured or inferred, with the largest error of a count in per cent.
+    """Return a matrix that shows for each pair of attributes whether it was measured, and the largest error of a count.
 
-    The error is half of the widest 95 % interval of a count of the pair, in per cent of all records.
+    The error is half the width of the widest 95 % interval of a count of the pair, in per cent of all records.
     """
     names = [each.name for each in schema.attributes][:_NAMES]
     if len(names) < 2:
@@ -134,9 +136,10 @@ def pairs(schema: Schema, release: Release) -> str:
 
 
 def _pair_error(release: Release, names: tuple[str, ...]) -> tuple[float, bool]:
-    """Return half of the widest 95 % interval of a count over `names`, in per cent of the records, and whether it was measured.
+    """Return the largest error of a count over `names`, in per cent of the records, and whether `names` were measured together.
 
-    The error is NaN if nothing bounds it, or if there are a million counts or more.
+    The error is half the width of the widest 95 % interval, or NaN if nothing bounds it or there are a million counts
+    or more.
     """
     measured = not math.isnan(uncertainty.expected_error(release, names))
     if release.model.domain.size(names) >= MANY:
@@ -147,7 +150,7 @@ def _pair_error(release: Release, names: tuple[str, ...]) -> tuple[float, bool]:
 
 
 def numbers(schema: Schema, release: Release) -> str:
-    """Return a table of the mean, the standard deviation and the median of each number, and of some correlations, with 95 % intervals."""
+    """Return a table of means, standard deviations and medians of numeric attributes, and some correlations, with 95 % intervals."""
     rows = []
     numeric = [each for each in schema.attributes if each.kind in NUMBERS]
     quoted = {each.name: f'"{each.name}"' for each in numeric if '"' not in each.name}
@@ -177,7 +180,7 @@ _STATISTICS = (("mean", "mean"), ("standard deviation", "sd"), ("median", "media
 
 
 def uses(schema: Schema, release: Release) -> str:
-    """Return a table of what may be computed from the release and what may not, with the size of its error."""
+    """Return a table that says what may be computed from the release and what may not, and how large the errors are."""
     total, names = max(release.model.total, 1.0), [each.name for each in schema.attributes]
     single = max(_pair_error(release, (name,))[0] for name in names)
     found = [_pair_error(release, pair) for pair in itertools.islice(itertools.combinations(names, 2), 2_000)]
@@ -256,7 +259,7 @@ def _ignored(inner: str) -> str:
 
 
 def _as_exact_as(width: float) -> Callable[[float], str]:
-    """Return a function that writes a number with the decimals that show an interval of this width to two digits."""
+    """Return a function that writes numbers with as many decimals as an interval of this width needs for two digits."""
     if not 1e-6 < width < math.inf:
         return "{:.6g}".format
     return f"{{:z.{max(0, 1 - math.floor(math.log10(width)))}f}}".format

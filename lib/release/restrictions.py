@@ -1,6 +1,7 @@
-"""Models of which some records are ruled out: by a condition for drawing (`given`), or because they cannot occur (`without`).
+"""Rule out records of a model, by a condition on those to draw (`given`) or because they cannot occur (`without`).
 
-Both add potentials to a model, over the attributes of each clause of the condition. They use no records.
+Both functions add potentials over the attributes of each clause of the condition to a model. They do not use the
+records.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ MOST_CELLS = 10_000_000  # of the junction tree's cliques
 
 
 def given(model: GraphicalModel, condition: Condition) -> GraphicalModel:
-    """Return the distribution of `model` given that `condition` holds, with as many records as it expects.
+    """Return the distribution of `model` given that `condition` holds, with the number of such records that `model` expects.
 
-    Raises ``ValueError`` if the bins do not decide the condition, if it links too many values, and if it holds for no record.
+    Raises ``ValueError`` if the bins do not determine whether the condition holds, if it links too many values, and if
+    it holds for no record.
     """
     for clause in condition.clauses():
         _check_size(model, clause, "where")
@@ -55,14 +57,16 @@ def check(domain: Domain, impossible: Sequence[Condition]) -> None:
 
 
 def without(model: GraphicalModel, impossible: Sequence[Condition], measurements: Sequence[Measurement]) -> GraphicalModel:  # fmt: skip
-    """Return a model without records for which a condition of `impossible` surely holds, fitted to all else in `model`.
+    """Return a model without records for which a condition of `impossible` surely holds, fitted to `model` otherwise.
 
-    Conditioning `model` would also change the counts of other attributes. Instead we minimize, over the distributions
-    without such records and with M the marginals of `model` over its cliques c,
+    Conditioning `model` would also change the counts of other attributes. Let M_c be the marginals of `model` over its
+    cliques c, and mu_c those of a distribution mu of N records without the records that are ruled out. We minimize,
+    over these mu,
 
         sum_c w_c/2 |mu_c - M_c|^2 + tau N KL(mu/N, model without the records),    w_c = 1/sigma_c^2,
 
-    in the dual, as in `graphical_model`. The precisions w_c are those of `measurements`, and tau was found by trial.
+    in the dual form, as in `graphical_model`. The precisions w_c are those of `measurements`, and tau was found by
+    trial.
     """
     tables = _tables(model.domain, *(Condition("not", (each,)) for each in impossible))
     known = Reconciliation(model.domain.sizes, model.total)
@@ -105,7 +109,7 @@ def _check_size(model, clause, what) -> None:
 
 
 def _tables(domain, *conditions) -> dict[tuple[int, ...], np.ndarray]:
-    """Return potentials, by cliques, that rule out all cells in which one of the conditions cannot hold."""
+    """Return a mapping from cliques to potentials that rule out all cells in which one of the conditions cannot hold."""
     tables: dict = {}
     for clause in (clause for condition in conditions for clause in condition.clauses()):
         axes = domain.axes([each.name for each in clause.attributes])

@@ -1,7 +1,7 @@
-"""Public schemas: the attributes of a table, the values that each can take, and how a record's value becomes one of them.
+"""Public schemas: the attributes of a table, their possible values, and how a record's value becomes one of these.
 
-Write a schema before anybody looks at the records, from a codebook or the questionnaire. A schema derived from the
-records (which values occur, the smallest and the largest number) would disclose them without noise. An example in YAML:
+Write a schema from a codebook or the questionnaire before anybody looks at the records. A schema derived from the
+records would disclose, without noise, which values occur or the smallest and the largest number. An example in YAML:
 
     name: Members of the library  # what the report calls the table
     blanks: [NA, "?"]             # strings that mean a missing value, beside the empty one
@@ -25,17 +25,17 @@ records (which values occur, the smallest and the largest number) would disclose
     never: [age < 18 and income >= 100000]  # what no record is
     targets: [income]             # what analyses predict: pairs with these attributes get more of the budget
 
-"missing", the default of `missing`, and "other", the default of `unseen`, are additional values, unless `values` lists them.
-A value beyond a range counts as the nearest end of the range.
+"missing", the default of `missing`, and "other", the default of `unseen`, are additional values unless `values` lists
+them. A value beyond a range counts as the nearest end of the range.
 
-A record of a CSV file is one line. With `multiline: yes` at the same level as `attributes`, quoted text may continue
-over several lines. One record can then change where other records end, unless the program that wrote the file escapes
+Each record of a CSV file is one line. With `multiline: yes` at the same level as `attributes`, quoted text may continue
+over several lines. Then one record can change where other records end, unless the program that wrote the file escapes
 quotation marks.
 
 The treatment of a value depends only on the schema and on the value. So each record becomes one record of the domain,
-whatever the other records are. Strings are compared without white space at their ends; 1.0 equals 1. If a number or a
-date is expected, any other value counts as missing. In a column of numbers, values are compared as numbers (2.50 equals
-2.5). If `values` lists true and false, or 1 and 0, both spellings count, in upper or lower case.
+independently of the other records. Strings are compared without white space at their ends; 1.0 equals 1. If a number or
+a date is expected, any other value counts as missing. In a column of numbers, values are compared as numbers (2.50
+equals 2.5). If `values` lists true and false, or 1 and 0, both spellings are accepted, in upper or lower case.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ class Attribute:
 
     name : the name of the column; kind : one of `KINDS`
     labels : the labels of the codes 0, 1, ... in the domain. The schema gives the first `declared` labels
-    missing, unseen : the codes of missing and of unlisted values. `unseen` is -1 unless the kind is "values"
-    starts : where the bins start, in increasing order: numbers, or ordinals of days if the kind is "dates"
-    last : the end of the last bin, which the bin includes
+    missing, unseen : the codes of missing values and of unlisted values; `unseen` is -1 unless the kind is "values"
+    starts : the starts of the bins in increasing order, as numbers, or as ordinals of days if the kind is "dates"
+    last : the end of the last bin, which includes this value
     form : the format of dates, for `datetime.strptime`; "" means dates such as 2001-12-31
     """
 
@@ -114,7 +114,7 @@ class Attribute:
 
     @property
     def ends(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the smallest and the largest number (or day) of each code, NaN for a missing value; none for "values"."""
+        """Return the smallest and the largest number (or day) of each code, NaN for missing; use only for kinds with bins."""
         whole = self.kind != "real"
         beyond = np.array([*self.starts[1:], self.last + 1 if whole else np.nextafter(self.last, np.inf)])
         last = beyond - 1 if whole else np.nextafter(beyond, -np.inf)
@@ -122,7 +122,7 @@ class Attribute:
         return np.array([*self.starts, *missing]), np.array([*last, *missing])
 
     def constant(self, text: str) -> float | int:
-        """Return the number or the day in `text`, a float; or an integer, the code of a listed or missing value."""
+        """Return the number or the day in `text` as a float, or the code of the listed or missing value in it as an integer."""
         if self.kind == "values" or (text == MISSING and self.own_missing):
             known, key = known_texts(self, frozenset(), False)
             if (code := known.get(text, known.get(key(text)))) is None:
@@ -148,12 +148,12 @@ class Attribute:
         return tuple(sorted({code for code in (self.missing, self.unseen, *ends) if 0 <= code < self.declared}))
 
     def binned(self, numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return codes (n,) of `numbers` (n,). NaN means missing; numbers beyond the range count as its ends."""
+        """Return codes (n,) of `numbers` (n,). NaN means missing; a number beyond the range counts as the nearest end."""
         codes = np.searchsorted(self.starts, numbers, side="right") - 1
         return np.where(np.isnan(numbers), self.missing, np.maximum(codes, 0))
 
     def treatment(self) -> str:
-        """Return, in words, how a missing or undeclared value is treated."""
+        """Return a description of how missing and undeclared values are treated."""
         missing = "a value of its own" if self.own_missing else self.labels[self.missing]
         if self.kind == "values":
             return f"missing: {missing}; unlisted: {self.labels[self.unseen]}"
@@ -186,9 +186,10 @@ def _float(text: str) -> float:
 
 @functools.lru_cache(maxsize=64)
 def known_texts(attribute: Attribute, blanks: frozenset[str], number: bool) -> tuple[dict, Callable]:
-    """Return the code of each string and key, and the function from a string to its key, which equal values share.
+    """Return the codes of strings and keys, and the function that maps a string to its key; equal values have equal keys.
 
-    number : whether the strings are those of a column of numbers, where 2.50 is 2.5. In a column of strings, it may be a code
+    number : whether the strings are from a column of numbers, where 2.50 equals 2.5. In a column of strings, 2.50 may
+        be a code
     """
     key, labels = (as_number if number else as_text), attribute.labels
     known: dict = dict.fromkeys(map(key, blanks), attribute.missing)
@@ -200,17 +201,17 @@ def known_texts(attribute: Attribute, blanks: frozenset[str], number: bool) -> t
 
 
 def as_text(text: str) -> str:
-    """Return a string without a fraction of zeros, and a truth value in lower case."""
+    """Return `text` in lower case if it is a truth value; otherwise remove a fraction of zeros (`whole_text`)."""
     return text.lower() if text.lower() in TRUTHS else whole_text(text)
 
 
 def as_number(text: str) -> Decimal | str:
-    """Return the number that `text` is, or `text`; with leading zeros it is a code and no number."""
+    """Return the number in `text`, or `as_text` if it contains none; text with leading zeros is a code, not a number."""
     return Decimal(text) if re.fullmatch(_PLAIN_NUMBER, text) else as_text(text)
 
 
 def whole_text(text: str) -> str:
-    """Return an integer that is written with a fraction of zeros without it, and any other string unchanged.
+    """Return an integer without its fraction if this consists of zeros, and any other string unchanged.
 
     >>> from lib.release.schema import whole_text
     >>> print(whole_text("1.00"), whole_text("1.10"), whole_text("v1.0"))
@@ -220,7 +221,7 @@ def whole_text(text: str) -> str:
 
 
 def _complete(form: str) -> bool:
-    """Return whether `form` distinguishes all days, and writes each day so that it can be read again."""
+    """Return whether `form` writes different days differently, and so that each can be read again."""
     days = [datetime.date(*each) for each in ((2001, 12, 31), (2002, 12, 31), (2001, 10, 31), (2001, 12, 30))]
     texts = [each.strftime(form) for each in days]
     return len(set(texts)) == len(days) and [day(text, form) for text in texts] == [each.toordinal() for each in days]
@@ -258,7 +259,7 @@ class Schema:
         return tuple(conditions.parse(text, self.attributes, "never") for text in self.never)
 
     def as_json(self) -> dict:
-        """Return the schema in the types of JSON; `from_json` makes a schema of them."""
+        """Return the schema as JSON-serializable values, from which `from_json` makes the schema again."""
         return asdict(self) | {"blanks": sorted(self.blanks)}
 
     @classmethod
@@ -281,8 +282,9 @@ class Schema:
 def of(given: Schema | str | Path | Mapping | Domain) -> Schema:
     """Return a schema from a `Schema`, the path of a YAML file, a mapping with the content of such a file, or a `Domain`.
 
-    A domain's labels become the listed values of an attribute, as strings. An attribute without labels becomes a range of integers with a
-    bin for each code. Missing and unlisted values are added, as in any schema. Raises as `read` and `parse` do.
+    A domain's labels become the listed values of an attribute, as strings. An attribute without labels becomes a range
+    of integers with a bin for each code. Missing and unlisted values are added, as in any schema. Errors are those of
+    `read` and `parse`.
 
     >>> from lib.release import schema
     >>> from lib.tables import Domain
@@ -312,7 +314,7 @@ def _of_domain(domain, name) -> dict:
 
 
 def _as_texts(given):
-    """Return `given` with lists for sequences and strings for scalars, as they would be written in a file."""
+    """Return `given` with sequences as lists and scalars as strings, as they would be written in a file."""
     if isinstance(given, Mapping):
         return {str(key): _as_texts(value) for key, value in given.items()}
     if isinstance(given, (list, tuple, set, frozenset, np.ndarray)):
@@ -323,7 +325,8 @@ def _as_texts(given):
 def read(path: str | Path) -> Schema:
     """Return the schema in the YAML file `path`.
 
-    Raises ``ValueError`` with line and column for errors in the file, and ``OSError`` if the file cannot be read.
+    Raises ``ValueError`` that gives the line and the column of an error in the file, and ``OSError`` if the file cannot
+    be read.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -347,7 +350,7 @@ def _text_of(path: str | Path) -> str:
 
 
 def parse(text: str, name: str = "schema") -> Schema:
-    """Return the schema in the YAML `text`. Raises a ``ValueError`` that gives `name`, line and column.
+    """Return the schema in the YAML `text`. Raises ``ValueError`` that gives `name`, line and column.
 
     >>> from lib.release.schema import parse
     >>> schema = parse("attributes: {sex: {values: [female, male]}, age: {range: [0, 99], bins: 10}}")
@@ -584,14 +587,15 @@ class _Reader:
 
 
 class WideBins(UserWarning):
-    """A warning that bins are too wide for means; it reads the schema only."""
+    """A warning that bins are too wide for means, which depends only on the schema."""
 
 
 def wide(schema: Schema) -> str:
-    """Return a warning about numbers with bins so wide that a mean over them says little, with finer bins; "" without any.
+    """Return a warning about bins so wide that a mean over them says little, with finer bins; "" if no bin is too wide.
 
-    A bin is too wide if it is wider than a third of the range, and a number in it may be more than twice as large as another.
-    The finer bins double from 0, or from the bin's end. They use only the schema.
+    A bin is too wide if it is wider than a third of the range and a number in it may be more than twice as large as
+    another. The starts of the finer bins double from 0 or from the bin's end that is nearer to 0. They depend only on
+    the schema.
 
     >>> from lib.release.schema import parse, wide
     >>> print(wide(parse("attributes: {delay: {range: [0, 1300], bins: [0, 15, 60, 240]}}")).partition(", such as ")[2])
@@ -617,7 +621,7 @@ def wide(schema: Schema) -> str:
 
 
 def _doubled(low: float, high: float) -> set[float]:
-    """Return ends of bins between `low` and `high` that double from 0, or from the end that is nearer to 0."""
+    """Return cuts between `low` and `high` that double from 0 or from the end that is nearer to 0."""
     if low < 0 < high:
         return {0.0} | _doubled(low, 0.0) | _doubled(0.0, high)
     if high <= 0:
@@ -630,7 +634,7 @@ def _doubled(low: float, high: float) -> set[float]:
 
 
 def _periods(first: int, last: int, by: str) -> tuple[list[float], list[str]]:
-    """Return the first days of the periods from the day `first` to `last` (ordinals), and the names of the periods."""
+    """Return the first days and the names of the periods between the days `first` and `last`, which are ordinals."""
     days = [datetime.date.fromordinal(day) for day in (range(first, last + 1) if PERIODS[by] == 0 else (first, last))]
     if PERIODS[by] == 0:
         return [float(day.toordinal()) for day in days], [day.isoformat() for day in days]
@@ -650,10 +654,11 @@ COLUMNS = ("attribute", "kind", "values", "low", "high", "bins", "by", "format",
 
 
 def template(codebook: str | Path) -> str:
-    r"""Return a draft schema in YAML, to check and complete, from the CSV file `codebook`; no data are read.
+    r"""Return a draft schema in YAML, to be checked and completed, from the CSV file `codebook`; no data are read.
 
-    Columns are those of `COLUMNS`; the first two are required. Kind is one of `KINDS`, values are separated by "|", and
-    low and high are the ends of a range, or its first and last day. Raises ``ValueError`` with line and column.
+    The columns are those of `COLUMNS`; the first two are required. The kind is one of `KINDS`, values are separated by
+    "|", and low and high are the ends of a range, or its first and last day. Raises ``ValueError`` that gives line and
+    column.
 
     >>> import tempfile
     >>> from pathlib import Path

@@ -1,10 +1,11 @@
-"""The user's tables as codes of a public schema, in batches: CSV, Parquet, DuckDB, SQL databases, and tables in memory.
+"""Read the user's tables, from CSV, Parquet, DuckDB, SQL databases or memory, in batches of codes of a public schema.
 
-For every source, a batch is a mapping from attribute to its codes, an array of unsigned integers. Memory holds a few
-batches at a time. The code of a value depends only on the schema and on the value (`schema`): no type is guessed from
-the records, the type of one file is not imposed on another, and the names of folders are strings.
+For every source, a batch is a mapping from each attribute to its codes, an array of unsigned integers. Only a few
+batches are in memory at a time. The code of a value depends only on the schema and on the value (`schema`): no type is
+guessed from the records, the type of one file is not imposed on another, and the names of folders are strings.
 
-Errors in a source raise a ``ValueError`` of one sentence, which quotes names of columns and tables, but no records.
+Errors in a source raise ``ValueError`` with a message of one sentence, which quotes names of columns and tables but no
+records.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def batches(data: Any, schema: Schema, table: str = "") -> Iterator[dict[str, np
 
 @contextmanager
 def _plain(data: Any, name: str, column: pa.Array) -> Iterator[None]:
-    """Raise ``ValueError`` that names `data` and a column whose type is refused, or that holds lists or bytes that are not text."""
+    """Raise ``ValueError``, which names `data` and the column, if the column's type is refused or its values are not plain."""
     try:
         yield
     except pa.ArrowException:  # its message may quote a value
@@ -117,9 +118,10 @@ def read(data: Any, schema: Schema, table: str = "") -> Table:
 
 
 def numbers(data: Any, schema: Schema, table: str = "") -> dict[str, np.ndarray]:
-    r"""Return the values of each numeric attribute of `schema` in `data` (see `batches`): (n,), NaN where missing.
+    r"""Return an array (n,) of the values of each numeric attribute of `schema` in `data` (see `batches`), NaN if missing.
 
-    Values beyond the range become its ends. The values are not binned, so only the owner of the records may see them.
+    A value beyond the range becomes the nearest end. The values are not binned, so only the owner of the records may
+    see them.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -141,7 +143,7 @@ def numbers(data: Any, schema: Schema, table: str = "") -> dict[str, np.ndarray]
 
 
 def count(data: Any, schema: Schema, workload: Workload, table: str = "") -> Counter:
-    r"""Count the records of `data`, in batches, over the sets of `workload`, for `aim`. Raises as `read` does.
+    r"""Count the records of `data` over the sets of `workload`, for `aim`. Errors are those of `read`.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -162,7 +164,7 @@ def count(data: Any, schema: Schema, workload: Workload, table: str = "") -> Cou
 
 
 def check(data: Any, schema: Schema, table: str = "") -> None:
-    r"""Raise ``ValueError`` if `data` cannot be opened or lacks an attribute of `schema`; read little but column names.
+    r"""Raise ``ValueError`` if `data` cannot be opened or lacks an attribute of `schema`, without reading more than a batch.
 
     >>> import tempfile
     >>> from pathlib import Path
@@ -185,8 +187,8 @@ def codes(
 ) -> np.ndarray:
     """Return the Arrow `column` (n,) as codes (n,) of `attribute`, in the smallest unsigned type; `blanks` mean missing.
 
-    Raises ``ValueError`` if no value of the column's type can be a value that the schema lists, or a number or date in
-    its range.
+    Raises ``ValueError`` if the type of the column permits none of the values that the schema lists, or no number or
+    date.
 
     >>> import pyarrow
     >>> from lib.release.schema import parse
@@ -220,7 +222,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _suits(attribute: Attribute, kind: pa.DataType) -> bool:
-    """Return whether values of the type `kind` can be values of `attribute`; strings, bytes and lists are judged one by one."""
+    """Return whether values of the type `kind` can be values of `attribute`; strings, bytes and lists are checked one by one."""
     days = pa.types.is_date(kind) or pa.types.is_timestamp(kind)
     other = pa.types.is_time(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind)
     if attribute.kind in NUMBERS:
@@ -235,14 +237,14 @@ def _suits(attribute: Attribute, kind: pa.DataType) -> bool:
 
 
 def _values(column) -> pa.Array:
-    """Return a column as one array of values, instead of indices into a dictionary."""
+    """Return a column as one array of values, not as indices into a dictionary."""
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return pc.cast(column, column.type.value_type) if pa.types.is_dictionary(column.type) else column
 
 
 def _texts(column):
-    """Return a column as stripped strings; NaN becomes null, and floats that are integers get all their digits."""
+    """Return a column as stripped strings; NaN becomes null, and floats that are integers are written with all digits."""
     if pa.types.is_timestamp(column.type):  # a day is its first moment
         column = pc.replace_substring_regex(pc.cast(column, pa.string()), r" 00:00:00(\.0+)?Z?$", "")
     if not pa.types.is_floating(column.type):
@@ -309,7 +311,7 @@ def _open(data: Any, names, table: str, schema: Schema) -> Iterator[pa.RecordBat
 
 
 def _of_a_database(path: Path) -> str:
-    """Return the kind of database in the file `path`, and how to name the file; "" if the kind is unknown."""
+    """Return which database the file `path` is, and how to read it, or "" if it is not a known database."""
     if not path.is_file():
         return ""
     with path.open("rb") as file:
@@ -320,7 +322,7 @@ def _of_a_database(path: Path) -> str:
 
 
 def frame(data: Any) -> nw.DataFrame:
-    """Return a table in memory as a narwhals frame. Raises ``ValueError``, without its content, for anything else."""
+    """Return a table in memory as a narwhals frame. Raises ``ValueError``, which does not quote the content, for anything else."""
     try:
         return nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError:
@@ -343,7 +345,7 @@ def _frame(records: nw.DataFrame, names, forms) -> Iterator[pa.RecordBatch]:
 
 
 def _of_series(series: nw.Series, form: str) -> pa.Array:
-    """Return a column as an Arrow array; Python objects become strings one by one, as Arrow would look for one type."""
+    """Return a column as an Arrow array; each Python object becomes a string, because Arrow would look for a common type."""
     if series.dtype == nw.Object:
         values = zip(series.to_list(), series.is_null().to_list())
         return pa.array([None if null else _as_written(value, form) for value, null in values], pa.string())
@@ -359,7 +361,7 @@ def _as_written(value, form: str) -> str:
 
 
 def _lacking(data, names, columns, told: bool = True) -> None:
-    """Raise ``ValueError`` unless `columns` has each of `names` once; the message lists the columns if they may be `told`."""
+    """Raise ``ValueError`` unless `columns` contains each of `names` once; with `told`, the message lists the columns."""
     for name in names:
         count = list(columns).count(name)
         if count != 1:
@@ -368,7 +370,7 @@ def _lacking(data, names, columns, told: bool = True) -> None:
 
 
 def _csv(data: str, names, multiline: bool) -> Iterator[pa.RecordBatch]:
-    """Yield the columns `names` of a CSV file in batches, with any of `_SEPARATORS` between its cells."""
+    """Yield the columns `names` of a CSV file in batches; the separator of its cells is any of `_SEPARATORS`."""
     separator, columns, below = _header(data, names, multiline)
     reading = pa.csv.ReadOptions(
         use_threads=False, block_size=BLOCK, column_names=[str(i) for i in range(len(columns))], skip_rows_after_names=1
@@ -403,7 +405,7 @@ def _count_lines(data: str) -> int:
 
 
 def _header(data: str, names, multiline: bool) -> tuple[str, list[str], int]:
-    """Return the separator of a CSV file, the names of its columns, and the number of lines that the names take."""
+    """Return the separator of a CSV file, the names of its columns, and the number of lines that the names occupy."""
     found, refused = [], []
     for separator in _SEPARATORS:
         try:
@@ -427,7 +429,7 @@ def _header(data: str, names, multiline: bool) -> tuple[str, list[str], int]:
 
 
 def _lines(data: str):
-    """Return a file as text, even if it is compressed; bytes that are not UTF-8 become `_ESCAPED` letters."""
+    """Return a file, which may be compressed, as text; bytes that are not UTF-8 become `_ESCAPED` characters."""
     return io.TextIOWrapper(pa.input_stream(data), encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
@@ -461,7 +463,7 @@ def _what_is_wrong(data, columns, separator, above) -> str:
 
 
 def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
-    """Yield each file with its own types, so that another file's content, such as one more record, has no effect."""
+    """Yield the records of each file with the file's own types, so that these do not depend on records in other files."""
     files = [path] if path.is_file() else sorted(each for each in path.rglob("*") if _holds_records(each, path))
     if not files:
         raise ValueError(f"{path} must contain Parquet files, got none")
@@ -475,7 +477,7 @@ def _parquet(path: Path, names) -> Iterator[pa.RecordBatch]:
 
 
 def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.RecordBatch]:
-    """Yield the records of one file, with the values that the names of its `folders` give to all of them."""
+    """Yield the records of one file, each extended by the values in the names of its `folders`."""
     records = pa.dataset.dataset(file, format="parquet")
     own = [name for name in names if name in records.schema.names]
     for batch in records.to_batches(
@@ -491,7 +493,7 @@ def _of_file(file: Path, names, folders: dict[str, str | None]) -> Iterator[pa.R
 
 
 def _holds_records(file: Path, folder: Path) -> bool:
-    """Return whether a file has records, and is not a note by the program that wrote the folder."""
+    """Return whether a file in `folder` contains records, unlike the notes of the program that wrote the folder."""
     return file.is_file() and not any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
 
 
@@ -544,7 +546,7 @@ def _sql(data: str, scheme: str, names, table) -> Iterator[pa.RecordBatch]:
 
 
 def _as_text(name: str) -> str:
-    """Return SQL for a column as strings, whose types SQLite's driver does not guess; `_told` converts NULL back."""
+    """Return SQL for a column as strings, so that SQLite's driver does not guess its type; `_told` converts NULL back."""
     return f"CASE WHEN {_quoted(name)} IS NULL THEN '' ELSE '=' || CAST({_quoted(name)} AS TEXT) END"
 
 
@@ -591,7 +593,7 @@ def _shown(data: Any) -> str:
 
 
 def _said(error, opened: bool) -> str:
-    """Return the message of a database; when records are being read, only the kind of error, because messages quote them."""
+    """Return the message of a database or, while records are read, only the kind of error, because messages quote records."""
     return f"{type(error).__name__} while its records were read" if opened else _one_line(error)
 
 

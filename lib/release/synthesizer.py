@@ -1,7 +1,8 @@
-"""A synthetic version of the user's table: the run of AIM, the publishable information about it, and the output files.
+"""Run AIM on the user's table, describe the release in words and tables, and write its files.
 
-All outputs come from the schema and the settings, which are public, and from AIM's release: noisy counts and choices. Nothing
-else about the records is disclosed, not even their number (unless it is public) or how many were unlisted or missing.
+All outputs come from the schema and the settings, which are public, and from the noisy counts and choices that AIM
+releases. Nothing else about the records is disclosed: not their number, unless it is public, and not how many values
+were unlisted or missing.
 """
 
 from __future__ import annotations
@@ -57,12 +58,13 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 
     records : number of records to synthesize; 0 means the number in the table if that is public, or else its noisy
         estimate
-    seed : None, for a release, means the operating system's randomness, and a computation in integers until the noise
-        is added. With an integer the run can be repeated, and anyone who knows the seed can remove the noise: do not
-        release the result
-    earlier : a release of the same records to continue. AIM then starts from the earlier measurements and spends the new
-        budget on rounds. The `rho` of the result is the sum of both
-    targets : attributes that analyses predict. The sets of the workload that contain one have eight times the weight of others
+    seed : None, as a release needs, means the operating system's randomness, and a computation in integers until the
+        noise is added. With an integer, the run can be repeated, but anyone who knows the seed can remove the noise, so
+        do not release the result
+    earlier : a release of the same records to continue. AIM then starts from the earlier measurements and spends the
+        new budget on further rounds. The `rho` of the result is the sum of both budgets
+    targets : attributes that analyses predict. Sets of the workload that contain a target have eight times the weight
+        of other sets
 
     Raises ``ValueError`` for an `earlier` with another domain, neighbours or number of records, or with noise from a seed.
 
@@ -101,7 +103,7 @@ def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, se
 
 
 def _continued(table, epsilon, delta, workload, neighbours, records, rng, earlier) -> Result:
-    """Run AIM as `aim` does, but from the state after the measurements of `earlier`, with its cost as already used."""
+    """Run AIM as `aim` does, but start after the measurements of `earlier` and count their cost as used."""
     check_earlier(earlier, table.domain, neighbours, None if rng is None else 0)
     if earlier.total not in (None, len(table)):
         raise ValueError(f"earlier must have as many records as the table, {len(table)}, got {earlier.total}")
@@ -129,7 +131,7 @@ def _continued(table, epsilon, delta, workload, neighbours, records, rng, earlie
 
 
 def asked(schema: Schema) -> pd.DataFrame:
-    """Return the attributes, their numbers of values, and the treatment of other values, which are public beforehand.
+    """Return a table of the attributes with their numbers of values and the treatment of other values; all of it is public.
 
     >>> from lib.release.synthesizer import asked
     >>> from lib.release.schema import parse
@@ -150,7 +152,7 @@ def asked(schema: Schema) -> pd.DataFrame:
 
 
 def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """Return the model's counts over `attributes`, the counts first measured or NaN, and their `count_intervals`.
+    """Return the model's counts over `attributes`, the counts of the first measurement, or NaN, and `count_intervals`.
 
     attributes : at least one; level : (0, 1). Raises ``ValueError`` for values outside these ranges
 
@@ -176,12 +178,13 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
 
 
 def errors(result: Result, size: int) -> pd.DataFrame:
-    """Return the numbers of cells and the `expected_error` of a count, for attributes and sets of attributes.
+    """Return the number of cells and the `expected_error` of a count, for each attribute and for sets of attributes.
 
-    The sets are all sets of `size` attributes, and the other measured sets.
+    The sets are all sets of `size` attributes and the other sets that were measured.
 
-    The error is that of the noise only, without the errors of the model and of sampling. The last column gives the
-    error in per cent of the model's number of records. Without a measurement it is NaN, but `intervals` gives bounds.
+    The error is that of the noise alone, without the errors of the model and of sampling. The last column gives it in
+    per cent of the model's number of records. The error is NaN for sets that were not measured, but `intervals` bounds
+    their counts.
 
     size : [1, the number of attributes]
 
@@ -212,7 +215,8 @@ def _short(number: float) -> float:
 def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     """Return a sentence with the first `most` unmeasured sets of `found`, a result of `errors`.
 
-    The sentence gives the cells of sets with `MANY` or more cells, because measuring these is seldom affordable.
+    For a set with `MANY` or more cells, the sentence gives their number, because measuring such a set is seldom
+    affordable.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import errors, run, unmeasured
@@ -256,9 +260,9 @@ def measured(result: Result) -> str:
 def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
     """Return the percentages of missing, `other` and mixed values of each attribute, according to the noisy counts.
 
-    Column "missing" includes values that are not numbers or dates, and "other" counts unlisted values. A column is NaN
-    if the attribute does not have this value. Column "mixed" is the largest percentage of a value that also means
-    missing or unlisted values, or all values beyond an end of the range.
+    The column "missing" includes values that are not numbers or dates, and "other" counts unlisted values. Each is NaN
+    if it is not a separate value of the attribute. The column "mixed" gives the largest percentage of a value that also
+    means missing values, unlisted values, or values beyond an end of the range.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run, treated
@@ -282,7 +286,7 @@ def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
 
 
 def doubts(found: pd.DataFrame) -> str:
-    """Return a warning about attributes that are mostly missing or `other`, or 99 % mixed; "" if there are none.
+    """Return a warning about attributes that are mostly missing or `other`, or at least 99 % mixed; "" if there are none.
 
     found : the table that `treated` returns
 
@@ -330,9 +334,9 @@ def marks(schema: Schema) -> str:
 
 
 def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
-    """Return the guarantee in words, for publication; with a `seed` there is no guarantee. Arguments are as for `run`.
+    """Return the guarantee in words, for publication, or with a `seed`, that there is none. Arguments are as for `run`.
 
-    Raises ``ValueError`` for values that `run` refuses, so that a caller may find out before the records are counted.
+    Raises ``ValueError`` for values that `run` refuses, so that a caller can check them before the records are counted.
 
     >>> from lib.release.synthesizer import statement
     >>> print(statement(1.0, 1e-9, "unbounded").partition(", which is ")[2].partition(":")[0])
@@ -367,7 +371,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
 
 
 def _upwards(number: float) -> str:
-    """Return `number` in six digits, or in all digits if six digits would round it down."""
+    """Return `number` with six digits, or with all digits if six digits would round it down."""
     return short if float(short := f"{number:g}") >= number else repr(float(number))
 
 
@@ -384,7 +388,9 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
     promise : the text of statement.txt, from `statement`; `decoded`, `errors` and `save` describe the other files
     settings : as for `save`
     spreadsheet : whether the CSV files have an apostrophe before each name and label that a spreadsheet would run as a
-        formula, such as =1+2. The schema does not know such labels, so read synthetic.parquet instead
+        formula, such as =1+2. The schema does not contain the labels with apostrophes, so read synthetic.parquet
+        instead
+
     Raises ``FileExistsError`` if one of the files exists, because it may be another release.
 
     >>> import os, tempfile
@@ -419,10 +425,10 @@ def write(folder: str | Path, result: Result, schema: Schema, size: int, promise
 
 
 def write_csv(table: pa.Table, schema: Schema, file: Any, spreadsheet: bool = False) -> None:
-    """Write `decoded` records to a path or a binary file, with dates in the form of the schema, which can read them again.
+    """Write `decoded` records as CSV to a path or a binary file, with dates in the schema's format, so that it can read them.
 
-    Quotes are written where needed. In a single column, a missing value is "", because blank lines are not records.
-    `spreadsheet` is as for `write`.
+    Quotation marks are written where needed. If there is one column, a missing value is written as "", because blank
+    lines are not records. `spreadsheet` is as for `write`.
     """
     for place, each in enumerate(schema.attributes):
         if each.form:
@@ -447,16 +453,15 @@ def _without_formulas(table: pa.Table) -> pa.Table:
 
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator,
             never: Sequence[Condition] = (), release: Result | Release | None = None) -> pa.Table:  # fmt: skip
-    """Return `table`, whose domain is that of `schema`, with values instead of codes, a column for each attribute.
+    """Return `table`, whose domain is that of `schema`, with values instead of codes, in one column for each attribute.
 
-    within : "uniform" draws a number or a day in its bin; "middle" takes the middle of the bin.
-        "interpolated" draws it so that the density follows the counts of `release` and correlations are kept (`interpolation`)
-    release : the release that `table` was drawn from
+    within : "uniform" draws a number or a day in its bin; "middle" takes the middle of the bin. "interpolated" draws it
+        so that the density follows the counts of `release` and correlations are kept (`interpolation`)
+    release : the release that `table` was drawn from, needed for "interpolated"
+    never : conditions that no record may satisfy, besides those of `schema`
 
-    never : conditions that no record fulfils, besides those of `schema`
-
-    The additional value "missing" becomes null. A record that fulfils a condition of `never` gets other numbers in its
-    bins or, if that does not help, is replaced by a copy of another record.
+    The additional value "missing" becomes null. A record that satisfies a condition of `never` gets other numbers in
+    its bins or, if that does not help, is replaced by a copy of another record.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import decoded
@@ -480,7 +485,7 @@ def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.ra
 
 
 class _Placer:
-    """A function that returns a number or a day in each bin, as floats; NaN if it is missing."""
+    """A function that places records in their bins: it returns numbers or days as floats, NaN if they are missing."""
 
     def __init__(self, schema, codes, within, rng, release):
         self.within, self.rng, self.positions = within, rng, {}
@@ -497,7 +502,7 @@ class _Placer:
                 self.tilts[each.name] = interpolation.tilts(each, marginal((each.name,)), noise if noise > 1 else 1.0)
 
     def __call__(self, attribute, codes, again=False):
-        """Return the numbers of the records with these codes; `again` draws other ones."""
+        """Return the numbers of the records with these codes; with `again`, draw new numbers."""
         missing = (codes == attribute.missing) & attribute.own_missing
         bins, positions = np.where(missing, 0, codes), self.positions.get(attribute.name)
         if again or positions is None:
@@ -506,7 +511,7 @@ class _Placer:
 
 
 def _replace(codes, placed, never, place) -> None:
-    """Change the records, columns in `codes` and `placed`, for which a condition of `never` holds."""
+    """Change the records for which a condition of `never` holds; `codes` and `placed` contain the columns."""
     binned = {each.name: each for condition in never for each in condition.attributes if each.starts}
     left = np.arange(len(next(iter(codes.values()))))
     for _ in range(_ATTEMPTS):
@@ -546,10 +551,10 @@ def _decoded(attribute: Attribute, codes, values) -> pa.Array:
 class Release:
     """The public part of a `Result` for further computation; `count_intervals` accepts it in place of a `Result`.
 
-    model : `GraphicalModel`; measurements : noisy counts, in their order; noise : "gaussian" or "laplace"
+    model : `GraphicalModel`; measurements : noisy counts, in order; noise : "gaussian" or "laplace"
     total : the number of records if it is public, else None; rho : the budget, a Fraction after an exact run
-    schema, settings : if they were saved: the `Schema`, and the parameters of a `Synthesizer`
-    passed : `PassedOver` by the last choice, which bounds the errors of counts that were not measured; None if unknown
+    schema, settings : the `Schema` and the parameters of a `Synthesizer`, if they were saved
+    passed : `PassedOver` for the last choice, which bounds the errors of counts that were not measured; None if unknown
     """
 
     model: GraphicalModel
@@ -574,7 +579,8 @@ def save(
 ) -> None:
     """Write the `Release` of a `Result` whose labels are strings to `path`, as numpy's .npz; `load` reads it.
 
-    schema, settings : the `Schema` and other public parameters of the run, in the types of JSON, which are written too
+    schema, settings : the `Schema` and other public parameters of the run (JSON-serializable values), which are also
+        written
 
     >>> import os, tempfile
     >>> import numpy as np

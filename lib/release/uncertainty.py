@@ -1,35 +1,38 @@
-"""Bounds on the errors of counts, from a release of AIM alone: they do not use the records, and so cost no privacy.
+"""Bounds on the errors of counts, from a release of AIM alone. They do not use the records, so they cost no privacy.
 
-A marginal that was measured. A measurement is the true marginal plus independent noise of known law. The choice and the
-scale of a measurement may depend on all noise before it, but not on later noise. So the first measurement that covers a
-count is unbiased, and its noise has the known law, given everything before it. The mean of several measurements can be
-biased. For example, if a design measures again only where the first noise was positive, the mean of the
-measurements is too small on average. Weights that are fixed before each noise and add up to one in each design must all
-be on the first measurement, because it may be the last.
+A measured marginal. A measurement is the true marginal plus independent noise of a known law. The choice and the scale
+of a measurement may depend on all earlier noise, but not on later noise. So, given everything before it, the first
+measurement that covers a count is unbiased, and its noise has the known law. The mean of several measurements can be
+biased. For example, if a design measures again only where the first noise was positive, the mean of the measurements is
+too small on average. If the weights of a mean are fixed before the noise of each measurement and always add up to one,
+all weight must be on the first measurement, because it may be the last.
 
-`count_intervals` uses two statements, which together fail with at most the given error probability, and returns the counts
-that both statements permit:
+`count_intervals` uses two statements and returns the counts that both permit. The probability that one of the two fails
+is at most the given error probability.
 
-1. The first covering measurement y_1, with noise Z_1: |y_1 - truth| <= h, where P(|Z_1| > h) <= 3/4 of the error probability.
-2. All covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and psi_t at least
-   log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that starts at 1, and so
-   is the product with -theta_t. By Ville's inequality one of the two products ever reaches 2/beta with probability at
-   most beta. Otherwise |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, however many measurements there were and
-   whatever they depended on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take theta_t in proportion to
-   1/variance. The constant of proportionality makes the interval, with Gaussian noise, the narrowest of its kind if all
-   measurements together are `_GAIN` times as informative as the first.
+1. The first covering measurement y_1, with noise Z_1, satisfies |y_1 - truth| <= h, where P(|Z_1| > h) <= 3/4 of the
+   error probability.
+2. This statement is about all covering measurements y_t together. Let theta_t > 0 be fixed before the noise Z_t, and
+   psi_t at least log E e^(theta_t Z_t). Then the product of the e^(theta_t Z_t - psi_t) is a supermartingale that
+   starts at 1, and so is the product with -theta_t. By Ville's inequality, the probability that one of the two products
+   ever reaches 2/beta is at most beta. If none does, |sum theta_t (y_t - truth)| < log(2/beta) + sum psi_t, for any
+   number of measurements and whatever they depend on (Howard, Ramdas, McAuliffe, Sekhon 2020, Theorem 1). We take
+   theta_t in proportion to 1/variance. With Gaussian noise, the constant of proportionality makes the interval the
+   narrowest of its kind if all measurements together are `_GAIN` times as informative as the first.
 
 Both statements hold given everything that came before the first covering measurement, and given that there is one, for
 a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
 
-A marginal that was not measured. The last round chose its marginal by the exponential mechanism, so probably no
+An unmeasured marginal. The last round chose its marginal by the exponential mechanism, so probably no
 candidate had a much higher score or a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon, Miklau
 2022, Section 5). Moreover, no count is larger than the counts of its single attributes, which were measured. Half of
-the error probability is for the error of the candidates, and half, in equal parts, for the counts of the attributes.
+the error probability is for the errors of the candidates; the other half is divided equally between the counts of the
+attributes.
 
-These statements do not hold given that the marginal was not measured, because the noise decides whether it is measured.
-So the error probability e is divided: an interval of a measured marginal misses with probability at most 9/10 e, and an
-interval of another marginal with probability at most e/10. Together the two probabilities are at most e.
+Conditionally on the event that the marginal was not measured, these statements need not hold, because the noise decides
+whether it is measured. So the error probability e is divided: an interval of a measured marginal misses with
+probability at most 9/10 e, and an interval of an unmeasured marginal with probability at most e/10. The sum of the two
+probabilities is at most e.
 """
 
 from __future__ import annotations
@@ -48,7 +51,7 @@ from ..tables.adaptive_iterative import Result
 from ..tables.private_draws import GRAIN
 
 LEVELS = "(0, 0.999999999999]"  # for levels nearer to 1, the error probability has too few digits for quantiles
-# Any values keep the level; with these, intervals were narrow in runs on the synthetic sample of Adult.
+# The level holds for any values; with these, intervals were narrow in runs on the synthetic sample of Adult.
 _OF_MEASURED = 0.9  # proportion of the error probability, if measured; the rest is for other counts
 _SHARE = 0.75  # proportion of this part that is for the first measurement
 _GAIN = 6.0
@@ -59,11 +62,11 @@ class Intervals:
     """Intervals for counts; each field is a number or an array of the counts' shape.
 
     low, high : integers, as floats; the interval includes both ends
-    unbiased : the first measurement that covers the counts. Its mean, given that there is one, is the truth; NaN if
+    unbiased : the first measurement that covers the counts, whose mean, given that there is one, is the truth; NaN if
         there is none
     expected_error : the mean absolute error of `unbiased` (for discrete Gaussian noise, that of continuous noise), or
         NaN
-    measured : the number of measurements that cover the counts; also 0 for a public number of records, which is exact
+    measured : the number of measurements that cover the counts; 0 for a public number of records, which is exact
     """
 
     low: np.ndarray
@@ -80,9 +83,9 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     attributes : the attributes of the counts, whose shape is ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
-    The probability is over the noise; see the module's docstring. Intervals are cut at 0, and at the number of records
-    if it is public. Intervals for attributes that were not measured together are wide. Raises ``ValueError`` for
-    unknown attributes, and if none of the attributes was measured.
+    The probability is over the noise; see the module's docstring. Intervals are cut off at 0, and at the number of
+    records if it is public. Intervals for attributes that were not measured together are wide. Raises ``ValueError``
+    for unknown attributes, and if none of the attributes was measured.
 
     >>> import numpy as np
     >>> from lib.release import count_intervals
@@ -119,7 +122,7 @@ def _measured(result, names, error) -> Intervals:
 
 
 def _together(law, covering, values, cells, error) -> tuple[Any, float]:
-    """Return the mean of all covering measurements and its reach, by the module's second statement."""
+    """Return the weighted mean of all covering measurements and its reach, by the module's second statement."""
     variances = [m.sigma**2 * count for m, count in zip(covering, cells)]
     surprise = math.log(2 / ((1 - _SHARE) * error))
     rate = math.sqrt(2 * surprise * variances[0] / _GAIN)
@@ -130,12 +133,12 @@ def _together(law, covering, values, cells, error) -> tuple[Any, float]:
 
 
 def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarray, level: float = 0.95) -> tuple[float, float]:  # fmt: skip
-    """Return an interval for the sum of true counts times `weights`, which covers it with probability at least `level`.
+    """Return an interval that covers the sum of the true counts times `weights` with probability at least `level`.
 
     attributes, level : as for `count_intervals`; weights : [0, inf), an array of shape ``domain.shape(attributes)``
 
-    See `ratio_interval` for the noise of a weighted sum. Without a measurement of all `attributes`, the ends follow from
-    the sets that the last choice passed over, and from the counts of single attributes.
+    See `ratio_interval` for the noise of a weighted sum. If no measurement contains all `attributes`, the ends follow
+    from the sets that the last choice passed over and from the counts of single attributes.
     """
     error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
     ends = [
@@ -156,18 +159,18 @@ def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarra
 
 def ratio_interval(result: Result, attributes: Collection[str], low: np.ndarray, high: np.ndarray, of: np.ndarray,
                    level: float = 0.95) -> tuple[float, float]:  # fmt: skip
-    """Return an interval for the mean of a value over records, which covers it with probability at least `level`.
+    """Return an interval that covers the mean of a value over records with probability at least `level`.
 
     attributes, level : as for `count_intervals`
     low, high : arrays of shape ``domain.shape(attributes)``, the smallest and the largest value of a record in a cell
-    of : booleans of this shape, the cells of the records that are averaged
+    of : booleans of this shape, true for the cells of the records that are averaged
 
-    The mean is at least the m with sum of (low - m) n = 0, n the true counts of the cells `of`. For each m, the noise of
-    that sum has a known law, so the m whose noisy sum is farther above 0 than noise explains are excluded (Fieller 1954),
-    and so for `high`. A sum of noise with weights a is taken as normal with the standard deviation sigma |a|, plus half of
-    the largest weight for the steps of discrete noise. Without a measurement of all `attributes`, the error of the sum follows
-    from the sets that the last choice passed over. If this says nothing either, and without records beyond noise, the ends are
-    the smallest `low` and the largest `high`.
+    Let n be the true counts of the cells `of`. The mean is at least the m for which the sum of (low - m) n is 0. For
+    each m, the noise of that sum has a known law, so each m whose noisy sum is farther above 0 than noise explains is
+    excluded (Fieller 1954); `high` is treated likewise. A sum of noise with weights a is taken as normal with the
+    standard deviation sigma |a|, plus half of the largest weight for the steps of discrete noise. If no measurement
+    contains all `attributes`, the error of the sum follows from the sets that the last choice passed over. If these do
+    not bound it, or if the counts do not exceed the noise, the ends are the smallest `low` and the largest `high`.
     """
     error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
     statements = [(y[of], reach) for y, reach in known(result, names, error)]
@@ -177,9 +180,10 @@ def ratio_interval(result: Result, attributes: Collection[str], low: np.ndarray,
 def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.ndarray, Callable[[np.ndarray], float]]]:
     """Return statements about the true counts over `names`, which together fail with probability at most `error`.
 
-    A statement is an estimate y of the counts n, and a function that maps weights a to a number that the absolute value of
-    sum a (y - n) does not exceed. There are two statements if the counts were measured. Otherwise there is one if the last
-    choice passed over a set that contains `names`, and else none. The probability is for weights that were fixed beforehand.
+    A statement is a pair of an estimate y of the counts n and a function that maps weights a to an upper bound on the
+    absolute value of sum a (y - n). There are two statements if the counts were measured, one if they were not measured
+    but the last choice passed over a set that contains `names`, and none otherwise. The probability is for weights that
+    were fixed beforehand.
     """
     if _covering(result, names):
         return _statements(result, names, _OF_MEASURED * error)
@@ -196,7 +200,7 @@ def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.nd
 
 
 def _passed_over(result, error) -> tuple[dict, Any, bool]:
-    """Return bounds as `marginal_bounds`, the model or table that they bound the distance from, and whether its total is exact."""
+    """Return bounds as `marginal_bounds` does, the model or table that they are for, and whether its total is exact."""
     synthetic = getattr(result, "synthetic", None)  # absent from a release, which has the bounds' parts instead
     around: Any = synthetic or result.model
     passed = getattr(result, "passed", None)
@@ -208,7 +212,7 @@ def _passed_over(result, error) -> tuple[dict, Any, bool]:
 
 
 def mean_ends(statements: Sequence, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the interval of `ratio_interval` from `statements` (`known`) about counts, for `low` and `high` of their shape."""
+    """Return the interval of `ratio_interval` from `statements` (see `known`) about counts of the shape of `low` and `high`."""
     least, most = float(low.min()), float(high.max())
     if not statements:
         return least, most
@@ -220,7 +224,7 @@ def mean_ends(statements: Sequence, low: np.ndarray, high: np.ndarray) -> tuple[
 
 
 def _statements(result, names, error) -> list:
-    """Return (noisy counts, function from weights to the reach of their sum) for both statements of the module."""
+    """Return both statements of the module, each as noisy counts and a function from weights to the reach of the weighted sum."""
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
     centre, around = _together(law, covering, values, cells, error)
@@ -236,9 +240,10 @@ def _length(weights) -> float:
 
 
 def _first_zero(values, counts, reach, low, high) -> float:
-    """Return the smallest m in [low, high] where noise may explain that the sum of (values - m) counts is above 0.
+    """Return the smallest m in [low, high] at which the sum of (values - m) counts is not above its reach, or else `low`.
 
-    The sum less its reach is a concave function of m, so it has at most one zero before its last positive value.
+    The sum minus its reach is a concave function of m. If it is positive at `low` and not at `high`, it has one zero
+    between them.
     """
 
     def beyond(m):
@@ -257,7 +262,7 @@ def _crossing(intervals, least, most) -> tuple[float, float]:
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """Return intervals of unmeasured `names`: around synthetic counts or those of the model, cut by single attributes' bounds."""
+    """Return intervals of unmeasured `names`, around synthetic counts or the model's, cut off at the bounds of single attributes."""
     bounds, believed, same = _passed_over(result, error / 2)
     bound = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
     reach = bound / (2 if same else 1)
@@ -281,7 +286,7 @@ def _whole_counts(result, low, high) -> tuple[Any, Any]:
 
 
 def expected_error(result: Any, attributes: Collection[str]) -> float:
-    """Return only the `Intervals.expected_error` of the counts over `attributes`; NaN if no measurement covers them."""
+    """Return the `Intervals.expected_error` of the counts over `attributes`, or NaN if no measurement covers them."""
     domain, covering = result.model.domain, _covering(result, attributes)
     domain.axes(attributes)
     if not covering:
@@ -291,15 +296,15 @@ def expected_error(result: Any, attributes: Collection[str]) -> float:
 
 
 def _covering(result, attributes) -> list:
-    """Return the measurements that contain all of `attributes`, in their order."""
+    """Return the measurements that contain all of `attributes`, in order."""
     return [measurement for measurement in result.measurements if set(attributes) <= set(measurement.attributes)]
 
 
 @dataclass(frozen=True)
 class PassedOver:
-    """Numbers of the last choice of a run that bound the errors of its candidates; they are public and part of a saved release.
+    """Numbers from the last choice of a run that bound the errors of its candidates. A saved release contains them.
 
-    The letters are those of the proof in `marginal_bounds`.
+    The symbols are those of the proof in `marginal_bounds`.
 
     candidates : for each candidate r, its attributes, w_r, e n_r, and the distance of the model or table from p_r
     scale : 2 sensitivity/epsilon; top : psi(y - p_c); chosen : w_c; sigma : the scale of the noise Z; cells : n_c
@@ -342,7 +347,7 @@ class PassedOver:
         return cls(candidates, scale, float(beyond), chosen, float(last.sigma), off.size)
 
     def bounds(self, law: Any, error: float) -> dict[tuple[str, ...], float]:
-        """Return `marginal_bounds`. `law` is that of the noise."""
+        """Return what `marginal_bounds` returns; `law` is the law of the noise."""
         gap = self.scale * math.log(max((len(self.candidates) - 1) * (2 / error - 1), 1.0))
         top = self.chosen * (self.top + law.reach(self.sigma, self.cells, error)) + gap
         return {names: max(noise + top / weight, 0.0) + moved for names, weight, noise, moved in self.candidates}
@@ -355,23 +360,23 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
 
     result : `Result` of `aim`; error : (0, 1)
 
-    A count of a candidate's attributes, or of a part of them, is off by at most this distance. The count is off by at
-    most half the distance if the number of records is public and the synthetic table has the same number.
+    The error of a count of a candidate's attributes, or of a subset of them, is at most this distance. It is at most
+    half the distance if the number of records is public and the synthetic table has as many.
 
-    Proof, given everything before the last round, with error probability beta = error/2 for each of two statements. Let
-    p be the model before that round, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r psi(truth_r - p_r)
-    the score of r. Let e be the expected noise. For a printed choice psi(x) is |x|_1 - e n_r, and for a clear one it is
-    the sum of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
+    The proof conditions on everything before the last round and uses two statements, each with error probability beta =
+    error/2. Let p be the model before that round, d_r = |truth_r - p_r|_1, n_r the number of cells, and s_r = w_r
+    psi(truth_r - p_r) the score of r. Let e be the expected noise. For the choice as printed in the paper, psi(x) is
+    |x|_1 - e n_r; for a clear choice, it is the sum of the max(|x_i| - e, 0). So d_r <= e n_r + s_r/w_r.
 
     1. The exponential mechanism chooses c among k candidates with probability proportional to
-       e^(epsilon s_c / (2 sensitivity)). The candidates whose scores are below the highest by
-       g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more together have a probability of at most beta. Otherwise
-       s_r < s_c + g for all r.
-    2. The measurement is y = truth_c + Z, Z independent of the choice. psi is convex, and at truth_c - p_c has a
-       subgradient u with entries -1, 0 and 1 (for a printed choice the signs). So psi(y - p_c) >= psi(truth_c - p_c) +
-       <u, Z>. The law of <u, Z> is that of a sum of at most n_c draws of noise. Let q be a bound that a sum of n_c
-       draws exceeds, in absolute value, with probability at most beta. A sum of fewer draws exceeds q with no larger
-       probability, because the noise is symmetric and log-concave (Anderson's inequality).
+       e^(epsilon s_c / (2 sensitivity)). The probability that c is one of the candidates whose scores are lower than
+       the highest by g = 2 sensitivity/epsilon log((k-1)(1-beta)/beta) or more is at most beta. Otherwise, s_r < s_c +
+       g for all r.
+    2. The measurement is y = truth_c + Z, with Z independent of the choice. The function psi is convex and has, at
+       truth_c - p_c, a subgradient u with entries -1, 0 and 1 (for the printed choice, the signs). So psi(y - p_c) >=
+       psi(truth_c - p_c) + <u, Z>. The noise <u, Z> is distributed as a sum of at most n_c draws of noise. Let q be a
+       bound that a sum of n_c draws exceeds, in absolute value, with probability at most beta. A sum of fewer draws
+       exceeds q with no larger probability, because the noise is symmetric and log-concave (Anderson's inequality).
 
     So d_r <= e n_r + (w_c (psi(y - p_c) + q) + g) / w_r. By the triangle inequality, the distance of the synthetic
     table from the truth is at most that of p plus the distance of the synthetic table from p.
@@ -386,7 +391,10 @@ def marginal_bounds(result: Result, error: float) -> dict[tuple[str, ...], float
 class _Law:
     """The law of a run's noise: "gaussian", or "discrete" for the discrete Gaussian.
 
-    sigma : standard deviation of the noise, for "discrete" the root of its variance parameter; cells : draws summed
+    The arguments of the methods are
+
+    sigma : the standard deviation of the noise or, for "discrete", the square root of its variance parameter
+    cells : the number of draws that are added up
     """
 
     noise: str
@@ -404,15 +412,15 @@ class _Law:
         return min(_discrete_reach(sigma, cells, alpha), math.floor(spread * math.sqrt(2 * math.log(2 / alpha))))
 
     def quantile(self, sigma, cells, alpha) -> tuple[float, float]:
-        """Return the reach of a sum with weights of length 1, and what to add for each unit of the largest weight."""
+        """Return a weighted sum's reach for weights of norm 1, and what to add for each unit of the largest weight."""
         normal = -sigma * math.sqrt(cells) * float(scipy.special.ndtri_exp(math.log(alpha / 2)))
         return normal, 0.0 if self.noise == "gaussian" else 0.5
 
     def log_moment(self, theta, sigma, cells) -> float:
         """Return log E e^(theta sum), or an upper bound.
 
-        For the discrete Gaussian, E e^(theta X) = e^(theta^2 sigma^2/2) f(theta sigma^2)/f(0) with f(c) the sum over
-        all integers x of e^(-(x-c)^2/(2 sigma^2)). Its Fourier coefficients are positive, so f is largest at c = 0.
+        For the discrete Gaussian, E e^(theta X) = e^(theta^2 sigma^2/2) f(theta sigma^2)/f(0), where f(c) is the sum of
+        e^(-(x-c)^2/(2 sigma^2)) over all integers x. Its Fourier coefficients are positive, so f is largest at c = 0.
         """
         return cells * (theta * sigma) ** 2 / 2
 
@@ -422,20 +430,20 @@ class _Law:
 
 
 def _discrete_reach(sigma, cells, alpha) -> float:
-    """Return `_Law.reach` by the normal law, with a bound for the deviation from it.
+    """Return `_Law.reach` from the normal law and a bound on the deviation from it.
 
-    Write a vector of m integers with sum s as s/m in each cell plus the rest. The rest is in a translate of the lattice
-    of integer vectors with sum 0, which has dimension m - 1 and determinant root m. Over such a translate, the sum of
-    e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (as in `log_moment`). With
-    spread^2 = m sigma^2, and f(0) >= sigma root(2 pi) for the f of `log_moment`,
+    Write a vector of m integers with sum s as the vector with s/m in each cell plus a rest. The rest is in a translate
+    of the lattice of integer vectors with sum 0, which has dimension m - 1 and determinant root m. Over such a
+    translate, the sum of e^(-|x|^2/(2 sigma^2)) is largest for the lattice itself (as in `log_moment`). With spread^2 =
+    m sigma^2, and f(0) >= sigma root(2 pi) for the f of `log_moment`,
 
         P(sum = s) <= (1 + e) e^(-s^2/(2 spread^2)) / (spread root(2 pi)),
         1 + e = sum of e^(-2 pi^2 sigma^2 |w|^2) over the w of the dual lattice.
 
-    Each w is z - mean(z) for a z of integers with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2: so
-    1 + e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. For x >= spread, the normal density is convex, so its
-    value at s is at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread,
-    P(|sum| > h) <= 2 (1 + e) P(normal > h + 1/2).
+    Each w is z - mean(z) for an integer vector z with |sum z| <= m/2, and |w|^2 >= |z|^2 - |sum z|/2 >= |z|^2/2. So 1 +
+    e <= (sum over integers k of e^(-pi^2 sigma^2 k^2))^m. For x >= spread, the normal density is convex, so its value
+    at s is at most its mean over [s - 1/2, s + 1/2]. So for integers h with h + 1/2 >= spread, P(|sum| > h) <= 2 (1 +
+    e) P(normal > h + 1/2).
     """
     decay = -((math.pi * sigma) ** 2)
     excess = cells * math.log1p(-2 * math.exp(decay) / math.expm1(decay))

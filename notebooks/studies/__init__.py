@@ -1,1 +1,1 @@
-"""Studies: grids of runs on the real data, whose results are kept in book/results."""
+"""Studies, which are grids of runs on the real data; their results are kept in book/results."""

@@ -1,7 +1,8 @@
-"""Tables that try to exceed Theorem H, the theorem's channel, the earlier Theorem F, and the cost of added variance.
+"""Check Theorem H: tables that try to exceed it, its channel, the earlier Theorem F, and the cost of added variance.
 
-The mechanism draws from N(mu, Sigma + sigma I). A pair is a table of n records in [-1, 1]^d, one more record, and sigma. The
-chapter "Synthetic data whose only noise is the sampling: a guarantee without assumptions" uses this module.
+The mechanism draws from N(mu, Sigma + sigma I). A pair consists of a table of n records in [-1, 1]^d, an additional
+record, and sigma. The chapter "Synthetic data whose only noise is the sampling: a guarantee without assumptions" uses
+this module.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ KINDS = ("random", "corners", "opposite")
 
 
 def interlacing_epsilon(n: ArrayLike, alpha: ArrayLike, d: int, sigma: float) -> NDArray[np.float64]:
-    """Return the Rényi epsilon of one record by Theorem F, or ``inf`` unless alpha (n + 1) tau < n^2, tau = 4 d / sigma.
+    """Return the Rényi epsilon of one record by Theorem F, or ``inf`` outside its range.
+
+    The range is alpha < n + 1 and alpha (n + 1) tau < n^2, where tau = 4 d / sigma.
 
     n : integer in [1, 1e15]; alpha : (1, 1e6]; d : integer in [1, inf); sigma : (0, 1e6]
     Source: the chapter's remark on Theorem F.
@@ -40,10 +43,11 @@ def interlacing_epsilon(n: ArrayLike, alpha: ArrayLike, d: int, sigma: float) ->
 
 
 def pairs(count: int, *, rng: np.random.Generator) -> Iterator[tuple[str, Pair]]:
-    """Yield `count` pairs with their kind, of `KINDS` in turn: 2 to 150 records, one to four attributes.
+    """Yield `count` pairs of 2 to 148 records and one to four attributes, with their kinds, which are `KINDS` in turn.
 
-    "random" is uniform in the cube, "corners" has corners of unequal weight, and "opposite" is a nearly constant table in one
-    corner with the record in the opposite corner, where Theorem H is nearly attained.
+    The records of "random" are uniform in the cube, and those of "corners" are corners with unequal probabilities. In
+    "opposite", the table is nearly constant in one corner and the additional record is in the opposite corner, where
+    Theorem H is nearly attained.
     """
     for i in range(checks.whole("count", count, "[0, inf)")):
         kind, d, n = KINDS[i % len(KINDS)], int(rng.integers(1, 5)), int(np.exp(rng.uniform(np.log(2), 5)))
@@ -66,13 +70,13 @@ def laws(pair: Pair) -> list[tuple[NDArray[np.float64], NDArray[np.float64]]]:
 
 
 def order(pair: Pair, part: float) -> float:
-    """Return the Rényi order at `part`, in (0, 1), of the range, from 1 on, in which Theorem H is finite."""
+    """Return the Rényi order 1 + `part` r, with `part` in (0, 1), where Theorem H is finite for orders in (1, 1 + r)."""
     (n, d), sigma = pair[0].shape, pair[2]
     return 1 + checks.number("part", part, "(0, 1)") * min(n, (n + 1) ** 2 * sigma / (4 * d * n))
 
 
 def exact(pair: Pair, alpha: float) -> float:
-    """Return the larger Rényi divergence of the two directions of one released record."""
+    """Return the larger of the Rényi divergences of one released record in the two directions."""
     p, q = laws(pair)
     return float(max(renyi_gaussian(*p, *q, alpha), renyi_gaussian(*q, *p, alpha)))
 
@@ -85,8 +89,8 @@ def bound(pair: Pair, alpha: float) -> float:
 def climb(pair: Pair, alpha: float, *, steps: int, rng: np.random.Generator) -> list[float]:
     """Return `exact` over `bound` for a pair, and after each step of a search for the largest such ratio.
 
-    A step moves one coordinate to an end of [-1, 1] or to a random place: that of all records of the table, of one of
-    them, or of the additional record. The change is kept if the ratio grows.
+    A step moves one coordinate, of all records of the table, of one of them, or of the additional record, to an end of
+    [-1, 1] or to a random place in it. The change is kept if the ratio grows.
     """
     (data, record, sigma), above = pair, bound(pair, alpha)
     found = [exact(pair, alpha) / above]
@@ -107,8 +111,7 @@ def climb(pair: Pair, alpha: float, *, steps: int, rng: np.random.Generator) -> 
 
 
 def release_delta(pair: Pair, epsilon: float, size: int) -> float:
-    """Return the delta of a release of `size` records, less its quadrature error: the larger value of the two
-    directions."""
+    """Return the delta of a release of `size` records minus its quadrature error, in the direction where this is larger."""
     p, q = laws(pair)
     both = (hockey_stick_gaussian(*way, epsilon, size, tolerance=1e-5) for way in (p + q, q + p))
     return max(float(each.delta - each.error) for each in both)
@@ -128,7 +131,7 @@ def channel(pair: Pair) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 def covariance_errors(
     data: ArrayLike, size: int, sigma: float, *, releases: int, rng: np.random.Generator
 ) -> list[float]:
-    """Return how far two estimates from `size` released records are from the covariance of `data`, as a mean of `releases`.
+    """Return the errors of two estimates of the covariance of `data` from `size` released records, averaged over `releases`.
 
     The first estimate is the covariance of the records after clipping to the cube. The second is the covariance of the
     unclipped draws, less sigma I. An error is the Frobenius norm of the estimate's difference from the covariance of

@@ -1,7 +1,7 @@
-"""Adult's ten explanatory attributes and the income (hasegawa2015, Table 2): as records to perturb, as a design matrix.
+"""Adult's ten explanatory attributes and the income (hasegawa2015, Table 2), as records to perturb and as a design matrix.
 
-All values are public: the publishers' lists of categories with ``?`` added, and `datasets.PUBLIC_RANGES`. So records of a
-training and a test part, original or perturbed, have the same codes and the same columns.
+All possible values are public: they are the publishers' categories, with ``?`` added, and `datasets.PUBLIC_RANGES`. So
+records of a training and a test part, original or perturbed, have the same codes and the same columns.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def adult_kinds(*, age="numeric") -> dict:
 def adult_records(frame, *, age="numeric") -> pd.DataFrame:
     """Return records as numbers, (n, 11) in the order of `adult_kinds`: codes from 0 for categories, else values.
 
-    frame : `datasets.adult` with ``missing="category"``. Raises ``ValueError`` that names an attribute that is absent or has a
-    value outside its public set.
+    frame : `datasets.adult` with ``missing="category"``. Raises ``ValueError`` if an attribute is absent or has a value
+        outside its public set; the message names the attribute.
     """
     labels, columns = _labels(), {}
     for name, kind in adult_kinds(age=age).items():
@@ -72,7 +72,7 @@ def cell_sizes() -> dict:
 
 
 def cells(records) -> pd.DataFrame:
-    """Return the cell of each value of `adult_records`, codes from 0, under the same index: numbers in the bins of `EDGES`.
+    """Return the cells of the values of `adult_records` as codes from 0, with the same index; numbers get bins of `EDGES`.
 
     A bin contains its lower edge, and the last bin contains both of its edges.
     """
@@ -91,9 +91,9 @@ def design_matrix(records, kinds: Mapping, *, scaling="range", reference=None) -
     records : frame of codes and values, (n, at least the attributes of `kinds`)
     kinds : mapping from attribute to its number of categories or its range; other columns are left out
     scaling : how numeric values are scaled: "range" to [0, 1] over the public range, "standard" to mean 0 and variance
-        1 over `reference`, "none"
-    reference : the records, for example those of training, whose mean and standard deviation "standard" takes. The default is
-        `records`. A value that is the same in all of them is only shifted
+        1 over `reference`, or "none"
+    reference : the records, for example those of training, whose mean and standard deviation "standard" uses; by
+        default, `records`. An attribute that is constant in these records is only shifted
     """
     checks.one_of("scaling", scaling, SCALINGS)
     reference = records if reference is None else reference

@@ -1,8 +1,9 @@
-"""AIM with one part, the budget or the number of attributes changed at a time (beyond miura2025).
+"""Run AIM with one thing changed at a time: a part, the budget or the number of attributes (beyond miura2025).
 
 A comparison is a frame with one row for each variant and trial: the errors of the synthetic table, the size of the run and
-its cost. Trial i of every variant draws from a separate generator, made from the seed and i, so that no variant depends on
-which others are compared. Finished runs may be kept on disk; an interrupted comparison then resumes (`notebooks.studies.grid`).
+its cost. Trial i of every variant draws from a separate generator, made from the seed and i, so that no variant depends
+on the other variants compared. Finished runs may be kept on disk; an interrupted comparison then resumes
+(`notebooks.studies.grid`).
 
     python -m notebooks.studies.aim_ablation --output book/results/miura2025/ablation.csv
 
@@ -50,9 +51,9 @@ ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least los
 
 
 def devices(d) -> dict:
-    """Return variants of AIM on `d` attributes, each with one part of AIM changed: options of `compare` by name.
+    """Return options of `compare` by name, for variants of AIM on `d` attributes that differ from AIM in one part each.
 
-    The variants "least loss" are fitted as the paper's methods are.
+    The variants "least loss" are fitted like the paper's methods.
     """
     changes: dict[str, dict] = {
         "AIM": {},
@@ -72,11 +73,11 @@ def devices(d) -> dict:
 
 
 def plans(d) -> dict:
-    """Return variants of AIM on `d` attributes: options of `compare`.
+    """Return options of `compare` by name, for variants of AIM on `d` attributes with some of our changes.
 
-    The variants are AIM as printed with one of our changes, with all but one of them, or with all. Our choice comes
-    with a size limit of the model, and our pace with a number of rounds. In two variants, one of these numbers is as
-    printed.
+    The variants are AIM as printed with one of our changes, with all but one of them, or with all of them. Our choice
+    includes a size limit of the model, and our pace includes a number of rounds. In two variants, this limit or this
+    number is as printed.
     """
     choice, pace = replace(QUICK, choice="clear"), replace(QUICK, pace="tested")
     variants = (
@@ -94,7 +95,7 @@ def plans(d) -> dict:
 
 
 def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -> pd.DataFrame:
-    """Run AIM on `table`, `trials` times with the options of each of `variants`, and measure.
+    """Run AIM `trials` times on `table` with the options of each of `variants`, and measure errors, size and cost.
 
     variants : mapping from a name to options of `aim`, which may include an `epsilon`; the default plan is `QUICK`
     trials : integer >= 1; seed : integer >= 0; how : `folder`, `jobs` and `progress` of `grid.run`
@@ -113,7 +114,7 @@ def compare(table, variants, trials, *, seed, epsilon=1.0, delta=DELTA, **how) -
 
 
 def _cell(table, seed, name, options, trial) -> dict:
-    """Return one run; the `name` of its variant changes nothing."""
+    """Return what one run measured; the `name` of its variant has no effect."""
     began = time.process_time()
     result = aim(table, rng=np.random.default_rng([seed, trial]), **options)
     took = time.process_time() - began
@@ -130,20 +131,20 @@ def _cell(table, seed, name, options, trial) -> dict:
 
 
 def widths(table, trials, *, seed, counts=WIDTHS, **how) -> pd.DataFrame:
-    """Return `compare` for AIM on the first d attributes of `table`, for each d >= 3 of `counts`; d names the
-    variant."""
+    """Return `compare` for AIM on the first d attributes of `table`, for each d >= 3 in `counts`; d names the variant."""
     attributes = table.domain.attributes
     counts = [int(d) for d in checks.integer("counts", counts, f"[3, {len(attributes)}]")]
     return pd.concat([compare(table.project(attributes[:d]), {d: {}}, trials, seed=seed, **how) for d in counts])
 
 
 def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
-    """Return how much larger `column` is for each variant than for the variant `reference`, in per cent of the latter's
-    mean.
+    """Return each variant's excess in `column` over the variant `reference`, in per cent of the mean of `reference`.
 
-    frame : the result of `compare`, at least two trials. Columns: `excess`, the mean over the trials; `low` and
-        `high`, `spread` standard errors below and above it (2: about 95 %). The differences of different trials
-        are independent, though the variants of one trial, which share a seed, are not.
+    frame : the result of `compare`, with at least two trials
+
+    The columns of the result are `excess`, the mean over the trials, and `low` and `high`, which are `spread` standard
+    errors below and above it (2 for about 95 %). The variants of one trial share a seed, so they are dependent, but the
+    differences of different trials are independent.
     """
     wide = frame[column].unstack("variant", sort=False)
     if reference not in wide:
@@ -161,8 +162,9 @@ def differences(frame, reference, column, spread=2.0) -> pd.DataFrame:
 def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
     """Return the committed comparisons under an additional index level, `study`.
 
-    "devices on Adult", and "devices on Bank" for the variants `ON_BANK`, run `trials` times each. "epsilon",
-    `OUR_EPSILON` and "attributes" run a tenth as often (at least twice). how : see `compare`
+    The studies "devices on Adult" and "devices on Bank", the latter with the variants `ON_BANK` only, run each variant
+    `trials` times. The studies "epsilon", `OUR_EPSILON` and "attributes" run each a tenth as often, but at least twice.
+    how : see `compare`
     """
     adult, bank = encodings.adult_table(source=source), encodings.bank_table(source=source)
     few = max(2, trials // 10)
@@ -179,7 +181,7 @@ def everything(trials, *, seed, source="real", **how) -> pd.DataFrame:
 
 
 def save(frame, path, provenance) -> None:
-    """Write a frame as CSV, headed by `provenance`, a mapping, in comment lines; whole or not at all."""
+    """Write a frame as CSV, below comment lines with the mapping `provenance`, completely or not at all."""
     results.save(path, frame.round({"cpu_s": 2}), provenance)
 
 

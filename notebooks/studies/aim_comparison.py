@@ -1,9 +1,9 @@
-"""AIM, its variants and PrivBayes compared (miura2025, sections 3 and 4).
+"""Compare AIM, its variants and PrivBayes (miura2025, sections 3 and 4).
 
-A study is a grid: every method, at every epsilon, several times, on every data set. Each cell of the grid is one synthetic
-table and its scores: `evaluate`. A cell draws from a separate generator, made from its place in the grid, so that it does
-not depend on the other cells or on the number of processes. Finished cells may be kept on disk; an interrupted grid then
-resumes.
+A study is a grid that runs every method several times at every epsilon on every data set. Each cell of the grid is one
+synthetic table with its scores (`evaluate`). A cell draws from a separate generator, made from its place in the grid,
+so that it does not depend on the other cells or on the number of processes. Finished cells may be kept on disk; an
+interrupted grid then resumes.
 
     make study STUDY="aim_comparison --output book/results/miura2025"
 
@@ -84,7 +84,7 @@ class Case:
     held: float = 0.0
 
     def drawn(self, rng) -> Case:
-        """Return the case of one trial, its records drawn by `rng` if some are held out."""
+        """Return the case of one trial, with records drawn by `rng` if some are held out."""
         if not self.held:
             return self
         order = rng.permutation(len(self.real))
@@ -99,7 +99,8 @@ class Settings:
 
     delta : (0, 1); seed : integer >= 0
     depth : the depth of the decision trees, integer >= 1. With None they grow until their leaves are pure
-    kernels : integer >= 0, how many of the first trials also train a radial kernel, which takes longest
+    kernels : integer >= 0, the number of trials, from the first on, that also train a radial kernel, which takes
+        longest
     """
 
     delta: float = 1e-9
@@ -133,9 +134,8 @@ class Study:
 def cases(source="real") -> list[Case]:
     """Return the paper's two data sets, from the real files or the embedded synthetic ones; Bank twice.
 
-    Adult is tested on its own test part. Bank has no test part. Because the 30,488 records of Table 1 are all of Bank's
-    complete records, it is tested on these records themselves, and, as a second case, on a fifth of them that is held
-    out.
+    Adult is tested on its own test part. Bank has no test part, and the 30,488 records of Table 1 are all of its
+    complete records. So Bank is tested on these records themselves and, as a second case, on a held-out fifth of them.
     """
     checks.one_of("source", source, datasets.KINDS)
     bank = encodings.bank_table(source=source)
@@ -149,8 +149,8 @@ def cases(source="real") -> list[Case]:
 def synthesize(table, method, epsilon, delta, *, rng) -> Table:
     """Return synthetic records by one of `METHODS` or `PRINTED_METHODS`, (epsilon, delta)-DP under unbounded neighbours.
 
-    PrivBayes has two parents and Laplace noise, like the paper's: it is epsilon-DP, and does not use
-    delta. (With Gaussian noise and a delta as small as 1e-9 it is less accurate.)
+    As in the paper, PrivBayes has two parents and Laplace noise, so it is epsilon-DP and does not use delta. (With
+    Gaussian noise and a delta as small as 1e-9 it is less accurate.)
     """
     methods = METHODS | PRINTED_METHODS
     checks.one_of("method", method, tuple(methods))
@@ -185,12 +185,11 @@ def grid(
     folder=None,
     jobs=1,
 ) -> Study:
-    """Run every cell: each of `cases`, `methods` and `epsilons` `trials` times, and `PRINTED_METHODS` `printed` >= 0
-    times.
+    """Run each of `methods` `trials` times, and `PRINTED_METHODS` `printed` times, on all `cases` at all `epsilons`.
 
-    trials, jobs : integers >= 1; jobs is the number of processes
-    folder : where finished cells are kept, and searched for first. A cell counts only if the records, all
-        settings and the code of this package are the same.
+    trials, jobs : integers >= 1; jobs is the number of processes; printed : integer >= 0
+    folder : the folder in which finished cells are kept and first looked for. A kept cell is used only if the records,
+        all settings and the code of this package are the same
     """
     cases = list(cases)
     trials, jobs = (checks.whole(name, value, "[1, inf)") for name, value in (("trials", trials), ("jobs", jobs)))
@@ -224,7 +223,7 @@ def _cell(settings, case, method, epsilon, trial) -> dict:
 
 
 def _key(case, method, epsilon, trial, settings) -> str:
-    """Return everything that the cell's result depends on, apart from the code."""
+    """Return a key of everything that the cell's result depends on, except the code."""
     parts = [
         digest(case.real),
         digest(case.test),
@@ -287,7 +286,7 @@ def summary(study) -> pd.DataFrame:
 
 
 def matrix(study, data, method) -> pd.DataFrame:
-    """Return the pairs of one data set and method as a symmetric frame (d, d) in nats, with NaN on its diagonal."""
+    """Return the pairs' mutual information for one data set and method: a symmetric frame (d, d), with NaN on its diagonal."""
     chosen = study.information.query("data == @data and method == @method")
     if chosen.empty:
         raise ValueError(f"study must contain the mutual information of {method!r} on {data!r}, got none")
@@ -297,7 +296,7 @@ def matrix(study, data, method) -> pd.DataFrame:
 
 
 def by_plan(study) -> dict[str, Study]:
-    """Return the study by each of its `PLANS`, with the names of `METHODS`; PrivBayes and the real records are in each."""
+    """Return the study's part for each of `PLANS`, with the names of `METHODS`; each has PrivBayes and the real records."""
     found = {}
     for plan, ending in PLANS.items():
         names = {method + ending * (method != "bayes"): method for method in METHODS} | {"original": "original"}
@@ -314,7 +313,7 @@ _FILES = {"scores": SCORES.name, "information": INFORMATION.name}
 
 
 def save(study, folder, provenance) -> None:
-    """Write a study as two CSV files, each headed by `provenance`, a mapping, in comment lines."""
+    """Write a study as two CSV files, each below comment lines with the mapping `provenance`."""
     for part, name in _FILES.items():
         results.save(Path(folder) / name, getattr(study, part), provenance, float_format="%.6f")
 

@@ -18,12 +18,12 @@ ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
 def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame:
     """Return a row for each table, epsilon and program: means of its errors, their standard errors, and costs.
 
-    frame : a row a seed, as in the kept file, which is the default
+    frame : a row for each table, epsilon, program and seed; by default, the kept file
     ours : the one of our programs, `OURS` or `STAGED`, that is compared with the others
 
-    Columns error1 to error3 and se1 to se3; seeds; cpu_s and first_s, medians; peak_mb, the maximum; tuned, whether the
-    table took part in the choice of AIM's settings (`TUNED`). Programs that have not finished twice, and tables without
-    another program, are omitted.
+    The columns are error1 to error3 and se1 to se3; seeds; cpu_s and first_s, which are medians; peak_mb, the maximum;
+    and tuned, whether the table was used to choose AIM's settings (`TUNED`). Programs that have not finished at least
+    twice, and tables with only one program, are omitted.
     """
     frame = results.load(FILE) if frame is None else frame
     frame = frame[~frame["program"].isin({OURS, STAGED} - {ours})]
@@ -71,8 +71,7 @@ def standing(beside: pd.DataFrame) -> pd.DataFrame:
 
     beside : the result of `behind`
 
-    The result has a column for the tables that took part in the choice of AIM's settings (`TUNED`), and one for the
-    others.
+    The result has a column for the tables that were used to choose AIM's settings (`TUNED`), and one for the others.
     """
     chosen = beside.index.get_level_values("table").isin(TUNED)
     parts = {"with a part in the choice of our settings": beside[chosen], "without": beside[~chosen]}
@@ -90,14 +89,13 @@ def _counts(part) -> dict:
 
 
 def larger(beside: pd.DataFrame) -> pd.DataFrame:
-    """Return where our error is larger by more than a standard error, and by how much; `beside` is the result of
-    `behind`."""
+    """Return the entries of `beside`, a result of `behind`, in which our error is larger by more than a standard error."""
     apart = beside[[*ERRORS]].rename_axis(columns="error").stack()
     return apart[apart > 1].round(1).rename("standard errors").to_frame()
 
 
 def readable(found: pd.DataFrame) -> pd.DataFrame:
-    """Return a `summary` in words and rounded numbers, for a page."""
+    """Return a `summary` with readable column names and rounded numbers, for a page."""
     errors = {
         way: [f"{mean:.3g} ± {se:.1g}" for mean, se in zip(found[column], found[f"se{column[-1]}"])]
         for way, column in ERRORS.items()
@@ -109,11 +107,11 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
 def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:
     """Return by how many per cent the errors of two fits exceed those of the model with the smallest loss.
 
-    frame : a row for each table, epsilon, seed and fit, as in the kept file, which is the default
+    frame : a row for each table, epsilon, seed and fit; by default, the kept file
 
-    All models are fitted to the same measurements. The result has a row for each table and epsilon. Columns (fit, way) give
-    the excess, (fit, way and " se") its standard error over the seeds, and (fit, "loss") the average excess of the loss, not
-    in per cent.
+    All models are fitted to the same measurements. The result has a row for each table and epsilon. The columns (fit,
+    way) give the excess, and (fit, way and " se") give its standard error over the seeds. The columns (fit, "loss")
+    give the mean excess of the loss, not in per cent.
     """
     frame = results.load(FITS) if frame is None else frame
     wide = frame.set_index(["table", "epsilon", "seed", "fit"]).unstack("fit")

@@ -1,7 +1,7 @@
-"""A run of AIM step by step: its spending, its choices, its errors (miura2025, Figures 3 to 5).
+"""A run of AIM step by step: its spending, its choices and its errors (miura2025, Figures 3 to 5).
 
-All functions take the `steps` of an `adaptive_iterative.Result`, or the first few. The errors in the steps come from
-the true records, so use the results to study the mechanism, and do not release them.
+All functions take the `steps` of an `adaptive_iterative.Result`, or the first few. The errors reported for the steps
+are computed from the true records, so use the results to study the mechanism, and do not release them.
 """
 
 from __future__ import annotations
@@ -34,10 +34,12 @@ def initial(steps) -> int:
 
 
 def paces(steps, factor=1.5) -> list[int]:
-    """Return the numbers, from 1, of the rounds that cost more than `factor` in [1, inf) times the round before.
+    """Return the numbers, from 1, of the rounds that cost more than `factor` times as much as the round before.
 
-    Only the rounds' charges are used, not the mechanism's own record of its annealing. The last round, which gets the
-    remaining budget, is left out.
+    factor : [1, inf)
+
+    Only the costs of the rounds are used, not the mechanism's own record of its annealing. The last round, which gets
+    the remaining budget, is left out.
     """
     factor = checks.number("factor", factor, "[1, inf)")
     cost, first = charges(steps), initial(steps)
@@ -45,7 +47,10 @@ def paces(steps, factor=1.5) -> list[int]:
 
 
 def milestones(steps, count=6) -> list[int]:
-    """Return the numbers of steps to compose: the first, the last, each change of pace, and `count` in between."""
+    """Return the numbers of steps to compose: the first, the last, `count` in between, and each at a change of pace.
+
+    These changes are the end of the initialization and the steps in `annealed`.
+    """
     count = checks.whole("count", count, "[0, inf)")
     spread = np.linspace(1, len(steps), count + 2).round().astype(int).tolist()
     return sorted({*spread, initial(steps) or 1, *annealed(steps)})
@@ -55,7 +60,7 @@ def schedule_of(steps, noise="gaussian", neighbours="unbounded") -> list:
     """Return the steps of a run of AIM, in order, as pairs (privacy loss variable, 1) for accountants.
 
     steps : those of `adaptive_iterative.Result`, or the first few. Each has the scale `sigma` of its noise in counts,
-        (0, inf), and the `epsilon` of its selection, [0, inf), 0 without one
+        (0, inf), and the `epsilon` of its selection, [0, inf), 0 if it selects nothing
     noise : "gaussian" or "laplace" (then `sigma` is b); neighbours : "unbounded" or "bounded"
     """
     checks.one_of("noise", noise, ("gaussian", "laplace"))
@@ -81,7 +86,7 @@ def spent(
     eps_error=None,
     resolution=32,
 ):
-    """Return the epsilon at `delta` that the first steps cost, for each number of them in `at` (default: all).
+    """Return the epsilon at `delta` that the first n steps cost, for each n in `at` (by default, for every n).
 
     delta : [1e-12, 1); at : integers in [1, steps]
     exponential, noise, neighbours, resolution : as in `accounting.compose_schedule` and `schedule_of`
@@ -105,14 +110,13 @@ def spent(
 
 
 def tightened(mechanisms, epsilon, delta, *, exponential="bounded range", resolution=32) -> float:
-    """Return the factor f such that, by numerical composition, a schedule costs `epsilon` at `delta` with all noise
-    over f.
+    """Return the factor f such that a schedule with all noise divided by f costs `epsilon` at `delta`.
 
-    mechanisms : as for `accounting.compose_schedule`; the scales of noise become sigma/f, and the epsilons of the
-        selections f epsilon: every variable's `size` grows by f, every rho by f^2
+    mechanisms : as for `accounting.compose_schedule`. The scales of noise become sigma/f and the epsilons of the
+        selections become f epsilon, so every variable's `size` is multiplied by f and every rho by f^2
     epsilon : (0, 500); delta : [1e-12, 1)
 
-    The upper bound of `compose_schedule` then equals `epsilon`. This is a guarantee if the schedule is fixed in advance.
+    The cost is the upper bound of `compose_schedule`. It is a guarantee if the schedule is fixed in advance.
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 500)"), checks.number("delta", delta, "[1e-12, 1)")
     mechanisms = list(mechanisms)
@@ -139,8 +143,8 @@ def errors(steps, alpha) -> np.ndarray:
 def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean error after each step of the sets measured by then, and of the others (miura2025, Figure 5).
 
-    The result is two arrays of shape (steps,), with NaN for steps without such sets. Only sets of `alpha` attributes
-    count, and only if they were measured as a whole.
+    The result is two arrays of shape (steps,), with NaN for steps without such sets. The sets have `alpha` attributes;
+    a set counts as measured if a step measured exactly its attributes.
     """
     sets, measured = _watched(steps, alpha), set()
     means = []
@@ -154,8 +158,7 @@ def chosen_and_rest(steps, alpha=2) -> tuple[np.ndarray, np.ndarray]:
 
 
 def selections(steps, alpha=2) -> pd.DataFrame:
-    """Return when each set of `alpha` attributes was measured: 0 or 1, a row for each set and a column for each
-    step."""
+    """Return whether a step measured a set of `alpha` attributes, as 0 or 1: a row for each set, a column for each step."""
     sets = _watched(steps, alpha)
     hits = [[int(frozenset(names) == frozenset(step.attributes)) for step in steps] for names in sets]
     return pd.DataFrame(hits, index=[" × ".join(names) for names in sets], columns=range(1, len(steps) + 1))
@@ -168,7 +171,9 @@ def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
     """Return (sigma_t, epsilon_t) of each step of `run`, an `adaptive_iterative.Result`, by Algorithms 2 to 4; shape (steps, 2).
 
     rounds : T, integer in [1, inf); share : alpha, the measurements' part of the budget, (0, 1)
-    Only the run's rho and the rounds after which it annealed are used; epsilon is 0 in the initialization.
+
+    The function uses only the run's rho, which steps chose, and the rounds after which the run annealed. The epsilon_t
+    of steps in the initialization is 0.
     """
     rounds, share = checks.integer("rounds", rounds, "[1, 1e100]"), checks.real("share", share, "[1e-9, 1)")
     sigma, epsilon, used = np.sqrt(rounds / (2 * share * run.rho)), np.sqrt(8 * (1 - share) * run.rho / rounds), 0.0
@@ -186,10 +191,9 @@ def printed_schedule(run, rounds, share=0.9) -> np.ndarray:
 
 
 def printed_spending(anneals, rounds, d, share=Fraction(9, 10)) -> tuple[Fraction, Fraction]:
-    """Return the part of rho that Algorithms 2 to 4 have used when they end, and what is left, by which they then
-    divide.
+    """Return the proportion of rho that Algorithms 2 to 4 have used when they end, and the rest, by which they then divide.
 
-    anneals : whether each round anneals, in order, as long as the budget lasts; rounds : T, integer in [1, inf)
+    anneals : for each round, in order until the budget is spent, whether it anneals; rounds : T, integer in [1, inf)
     d : number of attributes, integer in [1, inf); share : alpha, a Fraction in (0, 1)
 
     The result is exact: a round costs 1/T of rho, and each annealing multiplies the cost by four.

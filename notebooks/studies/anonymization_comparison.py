@@ -1,15 +1,15 @@
 """Figure 1 of hasegawa2015: AUC of logistic regression after each way of anonymizing Adult.
 
-A study is a grid: every method in every setup, at every k, on several random splits into training and test records. A
-cell draws from generators made from its place, so it does not depend on the other cells; methods that start from
-perturbed records share them. Finished cells may be kept on disk; an interrupted grid then resumes.
+A study is a grid that runs every method in every setup, at every k, on several random splits into training and test
+records. A cell draws from generators made from its place, so it does not depend on the other cells. Methods that start
+from perturbed records start from the same ones. Finished cells may be kept on disk; an interrupted grid then resumes.
 
     python -m notebooks.studies.anonymization_comparison --output book/results/hasegawa2015
 
 makes the committed results again: the paper's setting on the real data, in all readings of
-`notebooks.studies.anonymization_readings`. With ``--plan rivals``, it makes the second loss of the baselines, and the
-results of local differential privacy at the same epsilon (`notebooks.studies.local_marginals`); with ``--plan setups``
-the reconstruction in the remaining setups.
+`notebooks.studies.anonymization_readings`. With ``--plan rivals``, it makes the results of the baselines with the
+second loss, and those of local differential privacy at the same epsilon (`notebooks.studies.local_marginals`). With
+``--plan setups``, it makes those of the reconstruction in the remaining setups.
 """
 
 from __future__ import annotations
@@ -69,14 +69,15 @@ def grid(
 
     frame : `datasets.adult` of all parts with ``missing="category"``
     setups, methods : names out of `SETUPS` and `METHODS`; ks : reals in (1, records]
-    trials, records, jobs : integers >= 1. This number of records is for training, the rest of the frame is for testing
-    seed : integer >= 0; folder : where finished cells are kept, and looked for first. A kept cell counts only if the
-        records, all settings and the code that it depends on are the same
+    trials, jobs : integers >= 1; records : integer in [2, len(frame) - 1], the number of training records; the others
+        are for testing
+    seed : integer >= 0; folder : the folder in which finished cells are kept and first looked for. A kept cell is used
+        only if the records, all settings and the code that it depends on are the same
 
     The result has one row for each cell, with `COLUMNS` and the CPU seconds it took.
 
     setup : "-" for the methods that perturb nothing; k : 1 for the original records
-    auc : the AUC on the test records, NaN where the training records that are left lack a class
+    auc : the AUC on the test records, NaN if the training records that are left lack a class
     effective : effective sample size of the weights; removed : proportion of records left out; width : width of the kernel
     """
     trials, records, jobs, seed = (
@@ -126,7 +127,7 @@ def _cell(frame, records, seed, setup, method, k, trial) -> dict:
 
 
 def _key(digest, setup, method, k, trial, records, seed) -> str:
-    """Return everything but the code that the cell's result depends on."""
+    """Return a key of everything that the cell's result depends on, except the code."""
     parts = [digest, setup, repr(SETUPS.get(setup)), method, float(k), trial, records, seed]
     return cell_grid.key(*parts, *results.versions(LIBRARIES).items())
 
@@ -135,7 +136,7 @@ def _key(digest, setup, method, k, trial, records, seed) -> str:
 
 
 def load(*paths) -> pd.DataFrame:
-    """Return the committed study, on the real data, or what is at `paths`: a frame of `COLUMNS`, each cell once."""
+    """Return the committed study on the real data, or the study in the files `paths`: a frame of `COLUMNS`, each cell once."""
     found = pd.concat(
         [results.load(path) for path in paths or (RESULTS, RIVALS_RESULTS, SETUPS_RESULTS)], ignore_index=True
     )

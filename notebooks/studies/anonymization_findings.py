@@ -18,8 +18,8 @@ from notebooks.studies.anonymization_comparison import KS, NONE
 from notebooks.studies.anonymization_readings import WEIGHINGS
 from notebooks.studies.kernel_widths import PRINTED
 
-# Setup and method of the reconstruction: the width is the printed one, in unstated units, or it is chosen anew, as
-# the paper chose its own. All are Pk-anonymous.
+# Setup and method of the reconstruction. The width is the printed one, in units that the paper does not state, or is
+# chosen by cross-validation, as in the paper. All are Pk-anonymous.
 KERNELS = {
     "features at variance 1": ("published", "kernel 1000 standard"),
     "features at variance 100": ("published", "kernel 10 standard"),  # a width of 10 at variance 1
@@ -44,8 +44,7 @@ SCALED = {
 
 
 def summary(study) -> pd.DataFrame:
-    """Return the mean and standard deviation (divisor: splits - 1) of the AUC by setup, method and k, and the means of
-    the rest."""
+    """Return, by setup, method and k, the mean and standard deviation (divisor: splits - 1) of the AUC, and other means."""
     groups = study.groupby(["setup", "method", "k"], sort=False)
     table = groups["auc"].agg(["mean", "std", "count"])
     return table.join(groups[["effective", "removed", "width"]].mean())
@@ -58,7 +57,7 @@ def wide(study) -> pd.DataFrame:
 
 
 def gains(study, by=("setup", "method")) -> pd.DataFrame:
-    """Return the AUC of weighted minus unweighted perturbed records, cell by cell: a row for each group `by` of columns.
+    """Return the gain in AUC of weighted over unweighted perturbed records, with a row for each group of the columns `by`.
 
     gain, error : mean and its standard error; cells : their number; effective : mean effective sample size, rounded
     better : proportion of the cells where the weights helped
@@ -79,13 +78,13 @@ def runs(study, setup, method) -> pd.DataFrame:
 
 
 def less(lower, higher) -> evidence.Difference:
-    """Return the evidence that `higher` exceeds `lower`, two columns of `runs`, on the splits that both have."""
+    """Return the evidence that `higher` exceeds `lower`, two columns of `runs`, on the splits that they share."""
     a, b = higher.dropna().align(lower.dropna(), join="inner")
     return evidence.between(a, b, paired=True)
 
 
 def verdicts(study) -> dict:
-    """Return the evidence for each sentence about Figure 1: claims without their document to `evidence.Readings`."""
+    """Return the evidence for the sentences about Figure 1: a mapping from claims, without their paper, to `evidence.Readings`."""
     pictures = {
         (kernel, baseline): {
             "p": runs(study, setup, "perturbed"),
@@ -162,7 +161,7 @@ def _best(one, k) -> dict:
 
 
 def falls(aucs) -> dict:
-    """Return the evidence that `runs` fall at each step of k."""
+    """Return the evidence that the AUCs, which `runs` returns, fall from each k to the next."""
     return {f"k = {k} to {j}": less(aucs[j], aucs[k]) for k, j in zip(KS, KS[1:])}
 
 

@@ -1,7 +1,8 @@
 """Interpretations of the experiment of hasegawa2015, section 5: how Adult is anonymized and what is then predicted.
 
-The paper leaves many decisive settings open. A `Setup` is one interpretation of how records are perturbed; `WEIGHINGS` and
-`BASELINES` are those of their further use. `notebooks.studies.anonymization_comparison` runs them all.
+The paper leaves many decisive settings open. A `Setup` is one interpretation of how records are perturbed. `WEIGHINGS`
+and `BASELINES` are interpretations of how perturbed and original records are used.
+`notebooks.studies.anonymization_comparison` runs them all.
 """
 
 from __future__ import annotations
@@ -37,11 +38,13 @@ WIDTHS = (1.0, 3.0, 10.0, 30.0, 100.0, 1000.0)  # among which cross-validation c
 class Setup:
     """One interpretation of section 5.
 
-    income : "published" as it is (Table 2 calls it sensitive, not a quasi-identifier), or "perturbed" like the others
+    income : "published" as it is (Table 2 calls it sensitive, not a quasi-identifier), or "perturbed" like the other
+        attributes
     age : "numeric", or "categorical" as in Table 2
-    share : the part of the total level for k that each attribute gets. It is "equal"; "income half", with the rest equal;
-        "categorical thrice" as much as numeric; or "whole", the total for each, as if it were the only one. The last
-        is NOT Pk-anonymous: equation (4) multiplies over the attributes
+    share : how the attributes share the total level for k: "equal"; "income half", with the rest divided equally;
+        "categorical thrice", where a categorical attribute gets three times as much as a numeric one; or "whole", where
+        each attribute gets the total, as if it were the only one. The last is NOT Pk-anonymous, because equation (4)
+        multiplies over the attributes
     """
 
     income: str = "published"
@@ -93,7 +96,7 @@ class Split:
 
 
 def split_records(frame, records, trial, *, seed, age="numeric") -> Split:
-    """Return `records` of the frame drawn for training, the others for testing; the same ones for every method."""
+    """Split the frame into `records` random training records and the test records, in the same way for every method."""
     records = checks.whole("records", records, f"[2, {len(frame) - 1}]")
     order = np.random.default_rng([seed, trial]).permutation(len(frame))
     numbers = adult_design.adult_records(frame, age=age)
@@ -162,7 +165,7 @@ def reconstructed(data: Perturbed, *, rng, estimator, **options):
 
 
 def from_perturbed(weigh, at: Split, setup: Setup, k, seeds) -> dict:
-    """Return the scores of one of `WEIGHINGS`; `seeds` (integers) are those of the perturbation, whatever the weighing."""
+    """Return the scores of one of `WEIGHINGS`; the integers `seeds` are the perturbation's seed for every weighing."""
     data = perturb(at, setup, k, rng=np.random.default_rng(seeds))
     weights, width = weigh(data, rng=np.random.default_rng([*seeds, 1]))
     effective = len(data.records) if weights is None else effective_sample_size(weights)
@@ -182,8 +185,7 @@ def _in_cells(at, k) -> dict:
 
 
 def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
-    """Return the full-domain generalization of smallest `loss` that leaves out at most the proportion `most` of the
-    records.
+    """Return the scores of the full-domain generalization of smallest `loss` that leaves out at most the proportion `most`.
 
     The test records are generalized in the same way. A numeric attribute enters as the middle of its interval.
     """
@@ -200,7 +202,7 @@ def _generalized(at, k, *, most=0.0, loss="lm") -> dict:
 
 
 def _suppressed(at, k, *, attributes=EXPLANATORY, most=None, loss="lm") -> dict:
-    """Return the records except those in a class of fewer than k, where classes share the values of `attributes`.
+    """Return the scores of the records that share their values of `attributes` with at least k - 1 others.
 
     most : if given, the classes are those of generalized values, at the levels of the generalization of smallest `loss`
         that leaves out at most this proportion. The records kept are still published unchanged, so they need not be
@@ -225,8 +227,9 @@ def _kernel(width, scaling):
     return partial(reconstructed, estimator=KernelDensityRatio, width=width, scaling=scaling)
 
 
-# From perturbed records to weights. The paper: a Gaussian kernel of width 1000; what scale the features have it
-# does not say. The narrower two are about the best of several tried on one split, chosen with hindsight.
+# Ways to get weights from perturbed records. The paper uses a Gaussian kernel of width 1000, but does not give the
+# scale of the features. The two narrower kernels, chosen with hindsight, are about the best of several tried on one
+# split.
 WEIGHINGS = {
     "perturbed": unweighted,
     "linear": partial(reconstructed, estimator=LinearDensityRatio),
@@ -237,8 +240,8 @@ WEIGHINGS = {
     "kernel 1000 range": _kernel(1000.0, "range"),
     "kernel cv standard": _kernel(WIDTHS, "standard"),
 }
-# From the records as they are; of these `NONE` is the setup. The paper does not say which loss ARX used: "lm" measures
-# how wide the groups are, "precision" how high they are in their hierarchies.
+# Methods that start from the original records; their setup is `NONE`. The paper does not say which loss ARX used. The
+# loss "lm" measures how wide the groups are, and "precision" how high they are in their hierarchies.
 BASELINES = {
     "original": _original,
     "original in cells": _in_cells,

@@ -1,7 +1,8 @@
 """The remaining leakage under sei2017's noise: counterexamples to Theorem 4, and what all parameters reveal together.
 
-The laws are those of `lib.networks.parameterwise`. `two_batches` brackets one loss, `many_batches` estimates it for longer
-epochs, `moving_thresholds` bounds it for thresholds that follow the weights.
+The laws are those of `lib.networks.parameterwise`. `two_batches` bounds a privacy loss from both sides, `many_batches`
+estimates the loss for longer epochs, and `moving_thresholds` bounds it from below for thresholds that follow the
+weights.
 """
 
 from __future__ import annotations
@@ -40,9 +41,9 @@ def on_grid(centre, scale, low, high, cells, *, up=False) -> np.ndarray:
 def best_guess(parameters, epsilon, *, cells=100) -> float:
     """Return how often the best guess of a fair bit is right, in [1/2, 1].
 
-    The guess is made from `parameters` values. All are 0 or all are 1, as the bit says; each gets noise Lap(1/epsilon)
-    and is then limited to [0, 1]. Inside the range the log ratio of the two laws is linear, so the sum of the values is
-    sufficient. The laws of the sum are computed `on_grid`, which is exact in the limit of many `cells`.
+    The guess is made from `parameters` values, all of which equal the bit; each gets noise Lap(1/epsilon) and is then
+    limited to [0, 1]. Inside the range the log ratio of the two laws is linear, so the sum of the values is sufficient.
+    The laws of the sum are computed `on_grid`, which is exact in the limit of many `cells`.
 
     parameters : integer in [1, 1e4]; epsilon : in (0, inf), of each value separately
     """
@@ -95,7 +96,7 @@ def two_batches(inputs, epsilon, learning_rate, *, cells=500) -> Bounds:
 
 
 def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
-    """Return the law of the sum of the first changes of all parameters but the weight: class 2 counts as plus, class 1 as minus."""
+    """Return the law of the sum of the other parameters' first changes, with sign plus for class 2 and minus for class 1."""
     weight = on_grid(0.5 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
     bias = on_grid(0.0 if label == 0 else -0.5, 1 / epsilon, -0.5, 0.5, cells, up=up)
     total = signal.fftconvolve(bias, bias)
@@ -108,8 +109,7 @@ def _other_changes(inputs, label, epsilon, cells, up) -> np.ndarray:
 
 
 def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, runs=2000, rng) -> float:
-    """Return an estimate of the loss of `two_batches` over K batches of one epoch; for large networks it is nearly K
-    epsilon.
+    """Return an estimate of the loss of `two_batches` over K batches of an epoch, nearly K epsilon for large networks.
 
     The network is that of `two_batches`, and the first batch is that of `BATCHES`, where neighbours differ. Each later
     batch is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
@@ -139,7 +139,7 @@ def _path(inputs, label, epsilon, batches, rate, small, runs, rng) -> float:
         return np.clip(np.clip(centre, -0.5, 0.5) + rng.laplace(0, 1 / epsilon, np.shape(centre)), -0.5, 0.5)
 
     def gain(centre, count):
-        """Return what the input of class 1 over that of class 2 gains from the changes of `count` pairs of parameters."""
+        """Return how much `count` pairs of changes raise the input of class 1 relative to that of class 2."""
         return -noisy(np.tile(centre, (2 * count, 1))).sum(axis=0)
 
     weight, bias = np.full(runs, label - 0.5), np.full(runs, label / 2)
@@ -155,11 +155,11 @@ def _path(inputs, label, epsilon, batches, rate, small, runs, rng) -> float:
 def moving_thresholds(inputs, epsilon) -> float:
     """Return a lower bound of one weight's loss if the thresholds of the second of two epochs follow the weights.
 
-    The table is one record with all `inputs` 1. The network has one hidden node (weights 0.1 into it, 0.1 and -0.1 out
-    of it) and two classes. Neighbours differ in the label, and thresholds are the intervals of equations (20) to (26).
-    The weight leads from the hidden node to the first class. The event is that the weight ends at its largest possible
-    value. The event reveals that the changes of all inputs + 1 parameters of the hidden node were at their lower
-    thresholds in the first epoch. The loss returned is the loss of those parameters.
+    The table has one record, whose `inputs` are all 1. The network has one hidden node (weights 0.1 into it, 0.1 and
+    -0.1 out of it) and two classes. Neighbours differ in the label, and thresholds are the intervals of equations (20)
+    to (26). The weight leads from the hidden node to the first class. The event is that the weight ends at its largest
+    possible value. The event reveals that the changes of all inputs + 1 parameters of the hidden node were at their
+    lower thresholds in the first epoch. The loss returned is the loss of those parameters.
 
     inputs : integer in [1, 1000]; epsilon : in [1e-100, inf)
     """

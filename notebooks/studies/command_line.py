@@ -22,7 +22,7 @@ def parser(study, doc, *, output, seed) -> argparse.ArgumentParser:
     """Return a parser for --output, --data, --seed, --jobs and --cells; a study adds its own arguments.
 
     study, doc : the module's ``__name__`` and its docstring, whose first line `--help` shows
-    output : what --output names, in words; seed : the default
+    output : a description of what --output names; seed : its default
     """
     made = argparse.ArgumentParser(prog=f"python -m {study}", description=doc.splitlines()[0])
     made.add_argument("--output", type=Path, required=True, help=output)
@@ -48,8 +48,8 @@ def _data(kind: str) -> str:
 def provenance(study, arguments, chosen, settings, *, files, libraries=results.LIBRARIES) -> dict[str, str]:
     """Return the provenance that `results.save` writes above the numbers of a study: see `results.collect`.
 
-    arguments, chosen : the words of the command line, and what `parser` made of them
-    settings : mapping of names to values; files : names of those of `datasets.SOURCES` that "real" data come from
+    arguments, chosen : the words of the command line, and the result of parsing them
+    settings : mapping of names to values; files : the names in `datasets.SOURCES` of the files with the "real" data
     """
     digests = datasets.fingerprints(chosen.data, *files)
     return results.collect(study, arguments, data=chosen.data, settings=settings, files=digests, libraries=libraries)

@@ -1,8 +1,8 @@
-"""Grids of independent cells: run in parallel, kept on disk, resumed after an interruption.
+"""Run grids of independent cells in parallel, keep their results on disk, and resume after an interruption.
 
-A study is a function and the places to call it at; `run` calls it at each. Finished cells are kept under a name that
-depends on everything that affects the result, the code included (`code`), and are not computed again. If a grid is killed
-and restarted, it has lost only the cells that were being computed.
+A study consists of a function and of places, the arguments of its calls; `run` makes these calls, the cells. Finished
+cells are kept under a name that depends on everything that affects the result, including the code (`code`), and are not
+computed again. If a grid is killed and restarted, only the cells that were being computed are lost.
 
 The cells are computed by processes of this machine or, with ``COMPENDIUM_SCHEDULER=tcp://address:port`` in the
 environment, by the workers of that dask.distributed scheduler. The results are the same, because a cell draws
@@ -45,12 +45,12 @@ def generator(seed, *place) -> np.random.Generator:
 
 
 def key(*parts) -> str:
-    """Return the name of a cell's file, which changes whenever any of `parts` (of JSON's types) changes."""
+    """Return a file name for a cell; the name changes whenever any of `parts` (JSON-serializable values) changes."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
 def digest(*parts) -> str:
-    """Return the SHA-256 of data that a cell's `key` should depend on: numpy arrays by their bytes, all else by its ``repr``."""
+    """Return the SHA-256 of data that a cell's `key` should depend on: the bytes of numpy arrays, and the ``repr`` of all else."""
     made = hashlib.sha256()
     for part in parts:
         made.update(part.tobytes() if isinstance(part, np.ndarray) else repr(part).encode())
@@ -63,15 +63,18 @@ def code(function) -> str:
 
 
 def run(function, places, *, common=(), keys=None, folder=None, jobs=1, progress=False) -> list:
-    """Return ``function(*common, *place)`` for each of `places`, in their order.
+    """Return ``function(*common, *place)`` for each of `places`, in order.
 
-    function : a function of a module, so that other processes find it. With `folder`, its results are of JSON's types
+    function : a function of a module, so that other processes can import it. With `folder`, its results must be
+        JSON-serializable
     common : arguments that all cells share, sent to each worker of a scheduler once
-    keys : a `key` for each place, which need not cover the code; folder : where results are kept, and searched for first
+    keys : a `key` for each place, which need not cover the code; folder : the folder in which results are kept and
+        first looked for
     jobs : number of processes, integer >= 1; a scheduler has its own
     progress : report each finished cell on standard error, with the time left
 
-    A damaged file is named, and its cell is computed again. Raises `SchedulerError`, and any error of `function`.
+    If a file is damaged, a message names it, and its cell is computed again. Raises `SchedulerError`, and any error of
+    `function`.
     """
     places, jobs = list(places), checks.whole("jobs", jobs, "[1, inf)")
     files = _files(function, places, keys, folder)

@@ -1,5 +1,4 @@
-"""How loose interval bounds are: the bounds of `lib.networks.intervals` compared with actual records (sei2017, section
-4-2 (3))."""
+"""Compare the interval bounds of `lib.networks.intervals` with actual records (sei2017, section 4-2 (3))."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from lib.numerics import checks
 def observed(network, features, labels, *, chunk=256) -> Intervals:
     """Return the smallest and largest values over the records, in the form of `change_bounds`; computed in float64.
 
-    features, labels : as for `network.train`; chunk : integer >= 1, records worked on at a time
+    features, labels : as for `network.train`; chunk : integer >= 1, the number of records processed at a time
     """
     features, labels = checked_records(features, labels, network)
     chunk = checks.whole("chunk", chunk, "[1, inf)")
@@ -62,9 +61,9 @@ def within(inner, outer, *, tolerance=1e-12) -> bool:
 def looseness(network, features, labels, *, variant="corrected") -> dict[str, np.ndarray]:
     """Return how many times wider the computed intervals are than the records' range, by layer: at least 1, or NaN.
 
-    "inputs", "errors" and "weights" (changes of weights) lead to arrays (L,). An entry is the sum of the widths of a
-    layer's intervals, divided by the sum of the observed ranges. If nothing varied, it is NaN for intervals without
-    width, else inf.
+    The keys "inputs", "errors" and "weights" (changes of weights) map to arrays (L,). An entry is the sum of the widths
+    of a layer's intervals, divided by the sum of the observed ranges. If no observed value varied, the entry is NaN for
+    intervals of width 0, and inf for others.
     """
     computed, seen = change_bounds(network, variant=variant), observed(network, features, labels)
     found = {}

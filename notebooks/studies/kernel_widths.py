@@ -1,4 +1,4 @@
-"""The width that cross-validation chooses for the kernel of hasegawa2015, section 5, which prints 1000.
+"""The width that cross-validation chooses for the kernel of hasegawa2015, section 5; the paper's is 1000.
 
 The paper does not give the scaling of the features, nor the k, the number of records and the candidates of its
 cross-validation. So each combination is run on several splits of Adult. The perturbed records are those of Figure 1's
@@ -35,9 +35,9 @@ RESULTS = results.FOLDER / "hasegawa2015/widths.csv"
 
 
 def cell(frame, training, seed, setup, records, scaling, k, split) -> dict:
-    """Return the width that five-fold cross-validation on the first `records` of `training` perturbed ones chooses.
+    """Return the width that five-fold cross-validation chooses on the first `records` of `training` perturbed records.
 
-    short : by how many nats a record the printed width has a lower mean log-density than the width chosen
+    short : by how many nats the mean log-density of a record is lower with the printed width than with the chosen one
     unfinished : the number of fits that did not reach a certificate within 300 rounds
     """
     at = anonymization_readings.split_records(frame, training, split, seed=seed)
@@ -56,7 +56,7 @@ def cell(frame, training, seed, setup, records, scaling, k, split) -> dict:
 def study(
     frame, plan=PLAN, *, splits=3, ks=KS, training=16_281, seed=2015, folder=None, jobs=1, progress=False
 ) -> pd.DataFrame:
-    """Return every cell, a row each, with `COLUMNS`.
+    """Return a frame with `COLUMNS` and a row for each cell.
 
     frame : `datasets.adult` of all parts with ``missing="category"``; plan : (setup, records) of its parts, each on
         `splits` splits

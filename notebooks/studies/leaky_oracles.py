@@ -33,7 +33,7 @@ class _Hashing(OLH):
 
 
 class _SeedHoldsValue(_Hashing):
-    """The low bits of the seed are the value: enough of them to hold it."""
+    """The low bits of the seed, as many as needed, are the value."""
 
     def _seeds(self, values, rng):
         seeds = np.array(super()._seeds(values, rng))
@@ -177,8 +177,7 @@ class _HalfTheNoise(SHE):
 
 
 class _MoreDraws(GRR):
-    """The value says how many additional random numbers are drawn and discarded. The report itself is as it should
-    be."""
+    """The value says how many additional random numbers are drawn and discarded. The report itself is correct."""
 
     def perturb(self, values, *, rng):
         reports = super().perturb(values, rng=rng)
@@ -187,7 +186,7 @@ class _MoreDraws(GRR):
 
 
 class _OneCoinForAll(GRR):
-    """All users of a call tell the truth, or none does. Each single report is as it should be."""
+    """All users of a call tell the truth, or none does. Each single report is correct."""
 
     def perturb(self, values, *, rng):
         values = np.asarray(values)

@@ -1,8 +1,9 @@
 """Random and adversarial instances on which the lemmas of `miura2022` can be checked exactly.
 
 Every number produced here is an integer or a multiple of 1/64. So an instance can be converted to rational arithmetic without
-rounding (`exact_moments`), and an inequality can be decided, not estimated. Each generator has a random and an adversarial
-form: lemmas with a slack hold on nearly all random instances, and errors show at the corners.
+rounding (`exact_moments`), and an inequality can be decided, not estimated. Each generator has a random and an
+adversarial form, because a false lemma can hold with slack on nearly all random instances; its error then shows at the
+corners.
 """
 
 from __future__ import annotations
@@ -47,8 +48,8 @@ def dataset(n, d, sigma, *, rng):
     The records are uniform around a point off the centre, and are pushed towards the corners until the covariance is
     large enough.
 
-    Raises ``ValueError`` for n <= d (then the covariance is singular), sigma outside (0, 1), or
-    where fifty draws find no such data set.
+    Raises ``ValueError`` for n <= d (then the covariance is singular), for sigma outside (0, 1), and if fifty draws
+    find no such data set.
     """
     n, d, sigma = _size(n, d, sigma)
     for _ in range(50):
@@ -63,9 +64,9 @@ def dataset(n, d, sigma, *, rng):
 def corner_dataset(n, d, sigma, *, rng):
     """Return an adversarial data set (n, d): all records at corners, most at (-1, ..., -1), one at (1, ..., 1).
 
-    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows. So the mean lies near one corner,
-    and the last record as far from the mean as a record can be, where Lemmas 4.3-4.5 are tight. Raises ``ValueError``
-    as `dataset` does.
+    As few coordinates are +1 as the bound `sigma` on the smallest eigenvalue allows. So the mean is near one corner and
+    the last record is as far from the mean as a record can be. For such data, Lemmas 4.3-4.5 are tight. Raises
+    ``ValueError`` as `dataset` does.
     """
     n, d, sigma = _size(n, d, sigma)
     for ones in range(1, n // 2 + 1):
@@ -86,7 +87,7 @@ def neighbours(data, kind, *, rng, extreme=False):
         the mean, in the metric of the covariance. A removed or replaced record is the farthest record of the table, and
         it is replaced by the opposite corner.
 
-    The records of `data` (n, d) are kept, in another order. Raises ``ValueError`` for another kind.
+    The records of `data` (n, d) are kept, but their order may change. Raises ``ValueError`` for any other kind.
     """
     checks.one_of("kind", kind, KINDS)
     data = _data(data)
@@ -114,7 +115,7 @@ def exact(values):
 def exact_moments(data):
     """Return the mean (d, 1) and covariance (d, d), with 1/n, of `data` (n, d) as rational sympy matrices.
 
-    Raises ``ValueError`` where `data` are not multiples of 1/64.
+    Raises ``ValueError`` if `data` are not multiples of 1/64.
     """
     n, scaled = len(data), _on_grid(data)
     total = scaled.sum(axis=0)
@@ -192,8 +193,8 @@ def radii_of_corner_tables(n, sigma) -> np.ndarray:
 
     n : integer in [1, 200]; sigma : (0, 1]
 
-    Only tables count that lie in D_sigma and stay there when the record is added. The order of the records does not
-    matter, so there are (n + 1)(n + 2)(n + 3)/6 tables to look at. The other corners are mirror images of (1, 1).
+    Only tables in D_sigma that remain there when the record is added are included. The order of the records does not
+    matter, so there are (n + 1)(n + 2)(n + 3)/6 tables to check. The other corners are mirror images of (1, 1).
     """
     n, sigma = checks.whole("n", n, "[1, 200]"), checks.number("sigma", sigma, "(0, 1]")
     counts = np.array([(a, b, c) for a in range(n + 1) for b in range(n + 1 - a) for c in range(n + 1 - a - b)]) / n
@@ -218,8 +219,9 @@ def gaussian_moment_on_grid(mean1, cov1, mean2, cov2, alpha, *, half=30):
     means: (d,); covariances: (d, d); alpha: in (1, inf), such that the integrand is itself a Gaussian
     half : number of steps on each side of its centre, integer in [1, inf), a quarter of a standard deviation each
 
-    This check on `renyi_gaussian`, which shares no code with it, is for few dimensions: it needs (2 half + 1)^d points.
-    Raises ``numpy.linalg.LinAlgError`` where alpha cov1^-1 + (1 - alpha) cov2^-1 is not positive definite.
+    This function serves to check `renyi_gaussian`, with which it shares no code. It is for few dimensions, because it
+    needs (2 half + 1)^d points. Raises ``numpy.linalg.LinAlgError`` if alpha cov1^-1 + (1 - alpha) cov2^-1 is not
+    positive definite.
     """
     alpha, half = checks.number("alpha", alpha, "(1, inf)"), checks.whole("half", half, "[1, inf)")
     d, ticks = len(mean1), np.meshgrid(*[np.arange(-half, half + 1) / 4] * len(mean1), indexing="ij")

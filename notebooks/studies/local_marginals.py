@@ -1,13 +1,13 @@
-"""A rival for Figure 1 at the same epsilon (beyond hasegawa2015): marginals by a frequency oracle, and a model of them.
+"""A rival for Figure 1 at the same epsilon (beyond hasegawa2015): a model fitted to marginals from a frequency oracle.
 
-Every user has one record of Adult's ten explanatory attributes and the income, the numbers cut at public edges. The users
-are divided at random, and each sends one report by subset selection, on two attributes of the record together, with all
-of epsilon. So a user's report is epsilon-locally private for the whole record, including the income: whatever two records
-are exchanged, no report becomes more than e^epsilon times as likely. By the theorem of `lib.microdata.perturbation`, the
-shuffled reports are as Pk-anonymous as perturbed records of the same epsilon, as long as nobody knows which user was
-asked which question.
+Every user has one record of Adult's ten explanatory attributes and the income, with numbers binned at public edges. The
+users are divided at random, and each spends all of epsilon on one report, by subset selection, about two attributes of
+the record together. So a user's report is epsilon-locally private for the whole record, including the income: if the
+record is replaced by any other, no report becomes more than e^epsilon times as likely. By the theorem of
+`lib.microdata.perturbation`, the shuffled reports are as Pk-anonymous as perturbed records of the same epsilon, as long
+as nobody knows which user was asked which question.
 
-From the estimates the collector fits a graphical model (Private-PGM) and draws one synthetic record for each user. The
+The collector fits a graphical model (Private-PGM) to the estimates and draws one synthetic record for each user. The
 synthetic records then train the model that Figure 1 trains on perturbed records.
 """
 
@@ -49,10 +49,10 @@ def measured(table, sets, epsilon, *, rng) -> list[Measurement]:
 
 
 def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalModel:
-    """Return the model of `table`, of Adult's attributes, from one report of each user.
+    """Return the model of `table`, which has Adult's attributes, from one report of each user.
 
-    pairs : whether half of the users report two explanatory attributes. The model then has the spanning tree of the
-        pairs with the most estimated mutual information. All other users report one explanatory attribute and the
+    pairs : whether half of the users report two explanatory attributes. The model then includes the spanning tree of
+        pairs with the largest estimated mutual information. All other users report one explanatory attribute and the
         income.
     """
     with_income = [(name, TARGET) for name in EXPLANATORY]
@@ -69,8 +69,7 @@ def fitted(table, epsilon, *, pairs=False, rng) -> graphical_model.GraphicalMode
 
 
 def spanning(measurements) -> list[Measurement]:
-    """Return those of the `measurements`, of all pairs of `EXPLANATORY`, that form the spanning tree of most mutual
-    information."""
+    """Return the `measurements` of pairs of `EXPLANATORY` that form the spanning tree with the most mutual information."""
     at = {name: place for place, name in enumerate(EXPLANATORY)}
     weights = np.zeros((len(at), len(at)))
     for each in measurements:
@@ -80,7 +79,7 @@ def spanning(measurements) -> list[Measurement]:
 
 
 def mutual_information(values) -> float:
-    """Return the mutual information in nats of the distribution (a, b) nearest to `values` over their sum."""
+    """Return the mutual information in nats of the distribution (a, b) nearest to `values` divided by their sum."""
     joint = norm_sub(values.ravel() / values.sum()).reshape(values.shape)
     apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0)
     some = joint > 0
@@ -88,8 +87,7 @@ def mutual_information(values) -> float:
 
 
 def prediction(at, k, *, pairs=False, rng) -> dict:
-    """Return the scores on a `Split`'s test records of a regression on the model's synthetic records, at `k`'s
-    epsilon."""
+    """Return the scores, on the test records of the `Split` `at`, of a regression on synthetic records with `k`'s epsilon."""
     sizes = adult_design.cell_sizes()
     train = Table(adult_design.cells(at.train_numbers).to_numpy(), Domain(sizes))
     drawn = fitted(train, pk_epsilon(k, len(train)), pairs=pairs, rng=rng).synthesize(len(train), rng=rng)

@@ -1,8 +1,8 @@
-"""The approaches of sei2017 compared on Adult: Figure 5 (`network_tuning` has the same at equal record-level privacy).
+"""Compare the approaches of sei2017 on Adult: Figure 5 (`network_tuning` also compares them at equal record-level privacy).
 
-A study is a grid: every method of a variant, at every epsilon, on each of ten folds. A cell trains on nine folds and is
-scored on the tenth. It draws from a separate generator, made from its place in the grid, and is kept on disk when finished;
-an interrupted study resumes (`notebooks.studies.grid`).
+A study is a grid that runs every method of a variant at every epsilon on each of ten folds. A cell trains on nine folds
+and is scored on the tenth. It draws from a separate generator, made from its place in the grid, and is kept on disk
+when finished; an interrupted study resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
@@ -58,7 +58,7 @@ class Settings:
     weight_range : half-width of the range of weights and biases in LearningFirst, (0, inf)
     thresholds : half-width of the changes' thresholds in AnonymizedLearning, or None for equations (20) to (26)
     clipping : see `anonymized_learning`; groups : the number of groups of each numeric attribute in AnonymizingFirst
-    dp_rate, dp_steps : learning rate and steps of DP-SGD, which takes each record in 20 of its steps on average
+    dp_rate, dp_steps : learning rate and steps of DP-SGD, which uses each record in 20 of its steps on average
     regularization, perturbation : arguments of private logistic regression, see `private_regression.fit`
     """
 
@@ -112,7 +112,7 @@ _CHANGED = {
 
 
 def scores(labels, predicted) -> dict:
-    """Return accuracy and F-measures, in [0, 1]: of the class above 50K, both classes' mean, and weighted by their sizes."""
+    """Return the accuracy and F-measures, in [0, 1]: for the class above 50K, averaged over classes, and weighted by their sizes."""
     f = {name: f1_score(labels, predicted, average=kind, zero_division=0.0)
          for name, kind in (("f_positive", "binary"), ("f_macro", "macro"), ("f_weighted", "weighted"))}  # fmt: skip
     return {"accuracy": float(np.mean(labels == predicted))} | {name: float(value) for name, value in f.items()}
@@ -128,8 +128,7 @@ def statement(method, epsilon, settings, records) -> PrivacyStatement:
 
 
 def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
-    """Return the epsilon for each parameter with which the whole model is (`epsilon`, `delta`)-DP, to a relative error
-    of 1e-9.
+    """Return the epsilon of each parameter that makes the whole model (`epsilon`, `delta`)-DP, with relative error 1e-9.
 
     method : "LearningFirst" or "AnonymizedLearning"; epsilon : (0, inf); delta : (0, 1)
     """
@@ -145,11 +144,10 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
 
 
 def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
-    """Return what a stated `epsilon` guarantees: for one parameter, as proved; for the whole model; and for it at
-    `DELTA`.
+    """Return the epsilons proved for a stated `epsilon`: of one parameter, of the whole model, and of the model at `DELTA`.
 
     method : one of `METHODS`; neighbours have one record replaced; inf means no guarantee
-    settings, records : as in `statement`; the default is nine folds of ten of Adult
+    settings, records : as in `statement`; the default is nine of ten folds of Adult
     """
     checks.one_of("method", method, METHODS)
     if method in RECORD_LEVEL:
@@ -202,9 +200,9 @@ def _as_published(train, epsilon, settings, rng):
 
 
 def _on_anonymized(made, train, settings, rng):
-    """Train on the 14 attributes anonymized as codes: 105 inputs would divide epsilon among too many.
+    """Train on the 14 attributes, anonymized as codes, because 105 inputs would divide epsilon among too many.
 
-    A mean of codes stands for the nearest category.
+    A mean of codes is rounded to the nearest category.
     """
     steps = np.maximum(np.array(train.levels) - 1, 1)
     snapped = np.where(np.array(train.levels) > 0, np.rint(made.features * steps) / steps, made.features)
@@ -224,7 +222,7 @@ def _learning_first(train, epsilon, settings, rng):
 
 @lru_cache(maxsize=2)
 def _trained_within(train, settings, half):
-    """Return the network before its release, the same for every epsilon."""
+    """Return the network before its release, which is the same for every epsilon."""
     rng = grid.generator(settings.seed, "within", train.fold)
     ranges = dict.fromkeys(("weight_range", "bias_range"), (-half, half))
     return network.train(train.values, train.labels, _initial(settings, rng), rng=rng, **ranges, **settings.training())
@@ -242,8 +240,7 @@ def _anonymized_learning(train, epsilon, settings, rng):
 
 
 def _dp_sgd(train, epsilon, settings, rng):
-    """Train one hidden layer in few steps with large batches, which suits the noise. The settings were not chosen
-    privately."""
+    """Train one hidden layer in few steps with large batches, which suits the noise; the choice of settings is not private."""
     start = network.Network.initial((train.values.shape[1], 16, 2), rng=rng)
     plan = _plan(epsilon, settings.dp_steps)
     return dp_sgd.train(
@@ -284,7 +281,7 @@ class _Part:
 
 @lru_cache(maxsize=4)
 def _split(source, limit, encoding, numeric, seed, count, fold) -> tuple[_Part, _Part]:
-    """Return training and test records: a random partition into `count` parts, the same for every method."""
+    """Return a fold's training and test records, from a random partition into `count` parts that all methods share."""
     found = adult_features(encoding=encoding, numeric=numeric, source=source)
     everything = len(found.labels)
     chosen = grid.generator(seed, "records").permutation(everything)[:limit]
@@ -293,7 +290,7 @@ def _split(source, limit, encoding, numeric, seed, count, fold) -> tuple[_Part, 
 
 
 def _cell(source, limit, settings, variant, level, method, epsilon, fold) -> dict:
-    """Return the scores of one cell, none if its training diverged, and its cost. `limit` : records at most, None for all."""
+    """Return one cell's scores, NaN if its training diverged, and its cost; `limit` is the largest number of records."""
     inputs = (settings.encoding, "linear")
     if method in YARDSTICKS or method == "logistic regression":
         inputs = ("one-hot", "log")
@@ -314,7 +311,7 @@ def _cell(source, limit, settings, variant, level, method, epsilon, fold) -> dic
 
 def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARAMETER_EPSILONS,
            few_epsilons=FEW_EPSILONS) -> list[tuple]:  # fmt: skip
-    """Return the places of the grid: variant, level, method, epsilon, fold.
+    """Return the places of the grid, tuples (variant, level, method, epsilon, fold).
 
     level : "none" (no epsilon) or "parameter" (the epsilon for each parameter as the paper states it or, for methods
         without such an epsilon, the epsilon of the whole model). `run` also accepts "record", the epsilon of the whole
@@ -344,16 +341,16 @@ def places(variants=tuple(VARIANTS), *, count=10, few=3, parameter_epsilons=PARA
 
 def run(where, *, variants=VARIANTS, source="real", settings=Settings(), limit=None, folder=None, jobs=1,
         progress=False) -> pd.DataFrame:  # fmt: skip
-    """Return every cell of `where` (see `places`): a frame with a row each, variant to fold, `SCORES`, stated and cpu_s.
+    """Return a frame with a row for each cell of `where` (see `places`): its place, `SCORES`, stated and cpu_s.
 
     variants : what each variant changes in `settings`
     source : one of `datasets.KINDS`; limit : integer of records, for quick runs
-    folder : where finished cells are kept, and searched for first. A kept cell counts only if settings, data and code are
-        the same
+    folder : the folder in which finished cells are kept and first looked for. A kept cell is used only if settings,
+        data and code are the same
     jobs : number of processes
 
-    Column stated is the epsilon for each parameter that the cell ran with, or the epsilon of a record-level method. Scores
-    are not a number if training diverged.
+    The column stated is the epsilon of each parameter with which the cell ran, or the epsilon of a record-level method.
+    Scores are NaN if training diverged.
     """
     checks.one_of("source", source, datasets.KINDS)
     where = list(where)
@@ -370,12 +367,12 @@ def run(where, *, variants=VARIANTS, source="real", settings=Settings(), limit=N
 
 
 def load(*paths) -> pd.DataFrame:
-    """Return the committed study, on the real data, or what is at `paths`: a frame as `run` makes it."""
+    """Return the committed study on the real data, or the study in the files `paths`: a frame as `run` makes it."""
     return pd.concat([results.load(path) for path in paths or (RESULTS, AT_10)], ignore_index=True)
 
 
 def summary(study) -> pd.DataFrame:
-    """Return, by variant, level, method and epsilon, each score's mean, its standard deviation <score>_std, and folds.
+    """Return, by variant, level, method and epsilon, each score's mean and standard deviation <score>_std, and the number of folds.
 
     The divisor of the standard deviation is folds - 1.
     """
@@ -386,8 +383,8 @@ def summary(study) -> pd.DataFrame:
 def above(study, method, baseline, *, level="parameter", margin=0.001) -> dict[float, evidence.Difference]:
     """Return for each epsilon the evidence that `method`'s mean accuracy exceeds the baseline's by more than `margin`.
 
-    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`; both on the same two or more folds,
-        fold by fold
+    study : a frame as `run` makes it, of one variant; baseline : one of `BASELINES`; the two are compared fold by fold,
+        on at least two folds
     """
     own = study[(study["level"] == level) & (study["method"] == method)]
     line = study[study["method"] == baseline].set_index("fold")["accuracy"]

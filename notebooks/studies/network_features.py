@@ -1,11 +1,11 @@
-"""Adult as numbers in [0, 1], as sei2017 (section 5-1) feeds it to a network: 14 attributes, Salary to be predicted.
+"""Adult as numbers in [0, 1], as sei2017 (section 5-1) feeds it to a network: 14 attributes, from which Salary is predicted.
 
 The paper says that 45,222 complete records have 14 attributes besides Salary and that inputs lie in [0, 1]. It does not
 say how a category becomes a number. Here a numeric attribute is scaled by `datasets.PUBLIC_RANGES`, and a category becomes either
 
-- "codes": its place in the publisher's list (the file adult.names), divided by the number of places less one: 14
-  inputs. The order of that list has no meaning, even for education (education-num, another attribute, has education in
-  order); or
+- "codes": its place in the publisher's list (the file adult.names), divided by the number of places minus one; there
+  are 14 inputs. The order of that list has no meaning, even for education (education-num, another attribute, has
+  education in order); or
 - "one-hot": one input of 0 or 1 for each value in the list, 105 inputs in all.
 
 Nothing is derived from the records, so scaling and encoding cost no privacy.
@@ -44,7 +44,7 @@ def adult_features(*, encoding="codes", numeric="linear", source="real", downloa
     """Return the complete records of Adult's two parts, training records first: 45,222 of the real ones.
 
     encoding : "codes" (14 inputs, in the file's order) or "one-hot" (105)
-    numeric : "linear", or "log", which sends capital gain and loss x to log(1 + x) / log(1 + greatest x possible).
+    numeric : "linear", or "log", which maps a capital gain or loss x to log(1 + x) / log(1 + largest possible x).
         Most x are 0, and on a linear scale nearly all others are below 0.1
     source, download : see `datasets.adult`
     """

@@ -1,9 +1,9 @@
-"""The private methods of sei2017 with the same tuning effort: six settings each, at each epsilon.
+"""Compare the private methods of sei2017 with the same tuning effort: six settings of each method, at each epsilon.
 
 Every method is run with each of its `candidates` on one fold, and the setting with the highest accuracy is chosen. The
-first candidate is the setting of `network_comparison`. On other folds the chosen setting is compared with the first, and the
-result is reported. Folds and cells are those of `network_comparison`; its results of the first setting are not run again. No
-method pays the privacy cost of this choice.
+first candidate is the setting of `network_comparison`. The chosen setting is compared with the first on other folds,
+and this comparison is reported. Folds and cells are those of `network_comparison`; its results of the first setting are
+not run again. No method pays the privacy cost of this choice.
 
     python -m notebooks.studies.network_tuning --output book/results/sei2017/tuned.csv
 
@@ -32,8 +32,7 @@ PLACE = ["variant", "level", "method", "epsilon", "fold"]
 
 
 def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
-    """Return for each of `METHODS` six named candidates, and what each changes in `settings`; the first, "main", is
-    `settings`.
+    """Return, for each of `METHODS`, six named candidates as changes of `settings`; the first, "main", changes nothing.
 
     The candidates differ in the setting on which a method's noise depends most. Two values of it are tried with
     training as in `settings`, and four with a tenth of the epochs, or with fewer and larger steps. Private logistic
@@ -53,8 +52,7 @@ def candidates(settings=DEFAULT) -> dict[str, dict[str, dict]]:
 
 
 def _grid(name, first, second, other, values) -> dict[str, dict]:
-    """Return candidates by name: `name` at the values `first` with `other` at the first of its two `values`, and so
-    on."""
+    """Return candidates by name: `name` is in `first` and `other` is `values[0]`, or in `second` and `values[1]`."""
     return {
         f"{name} {each:g}, {other} {value}": {name: each, other: value}
         for value, tried in zip(values, (first, second))
@@ -76,8 +74,7 @@ def places(parameter_epsilons=study.PARAMETER_EPSILONS, record_epsilons=RECORD_E
 
 
 def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=None, **options) -> pd.DataFrame:
-    """Run all candidates of all methods on the fold `selection`, and the chosen and the first one on the folds
-    `reported`.
+    """Run all candidates of all methods on the fold `selection`, and the chosen and first ones on the folds `reported`.
 
     at : what `places` returns; known : rows of `network_comparison.run` that need not be run again, or None
     options : arguments of `network_comparison.run`, which also describes the frame
@@ -99,7 +96,7 @@ def run(at, *, settings=DEFAULT, selection=SELECTION, reported=REPORTED, known=N
 
 
 def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
-    """Return the first candidate of highest accuracy on the fold `selection`, at each (level, method, epsilon)."""
+    """Return, for each (level, method, epsilon), the first candidate with the highest accuracy on the fold `selection`."""
     own = found[(found["fold"] == selection) & found["accuracy"].notna()]
     return {place: cells["variant"].iloc[cells["accuracy"].argmax()]
             for place, cells in own.groupby(["level", "method", "epsilon"], sort=False)}  # fmt: skip
@@ -108,10 +105,11 @@ def chosen(found, selection=SELECTION) -> dict[tuple[str, str, float], str]:
 def compared(found, selection=SELECTION) -> pd.DataFrame:
     """Return the chosen setting and the first, on folds not used for the choice: a row for each level, method and epsilon.
 
-    setting : the chosen setting; first, tuned : mean accuracies of the first and the chosen setting; first_error,
-        tuned_error :
-    the standard errors of these means; gain : how far tuned exceeds first, an `evidence.Difference`. At the level
-    "record" AnonymizingFirst has the numbers of the level "parameter".
+    setting : the chosen setting; first, tuned : mean accuracies of the first and the chosen setting
+    first_error, tuned_error : the standard errors of these means
+    gain : how far tuned exceeds first, an `evidence.Difference`
+
+    At the level "record", AnonymizingFirst has the numbers of the level "parameter".
     """
     other = found[found["fold"] != selection]
     rows = {}
@@ -127,7 +125,7 @@ def compared(found, selection=SELECTION) -> pd.DataFrame:
 
 
 def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
-    """Return the rows of `found` on the `REPORTED` folds, of the chosen settings of one method, or of the `first`.
+    """Return the rows of `found` on the `REPORTED` folds for one method's chosen settings or, with `first`, its first one.
 
     For AnonymizingFirst, the rows of the level "parameter" also count for the level "record".
     """
@@ -140,7 +138,7 @@ def cells(found, method, *, level="parameter", first=False) -> pd.DataFrame:
 
 
 def above(found, lines, method, baseline, *, level="parameter", first=False) -> dict[float, evidence.Difference]:
-    """Return the evidence of `network_comparison.above` for the chosen settings, or the `first`.
+    """Return the evidence of `network_comparison.above` for the chosen settings or, with `first`, for the first one.
 
     lines : a frame with the baselines' rows
     """
@@ -154,7 +152,7 @@ def load(path=RESULTS) -> pd.DataFrame:
 
 
 def known() -> pd.DataFrame:
-    """Return the committed Figure 5's results for the first setting, on the folds that count here."""
+    """Return the committed results of Figure 5 for the first setting, on the folds that are used here."""
     main = study.load(study.RESULTS).query("variant == 'main' and level == 'parameter'")
     return main[main["method"].isin(METHODS) & main["fold"].isin((SELECTION, *REPORTED))]
 

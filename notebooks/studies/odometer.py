@@ -1,14 +1,14 @@
 """The smallest example of why composing a schedule after the fact guarantees nothing, computed exactly.
 
 A mechanism has two steps. The first is Gaussian. The second is either Gaussian or randomized response, depending on the
-outcome of the first. Either way the two steps, composed as if they had been fixed in advance, cost the same (epsilon,
-delta), and an odometer that reads off what was run would always show that. But the privacy loss of the release follows
-neither of the two compositions. For a loss L of the first step and a curve V of the second,
+outcome of the first. In both cases the two steps, composed as if they had been fixed in advance, cost the same
+(epsilon, delta). So an odometer that composes the steps that were run always shows this cost. But the privacy loss of
+the release has the distribution of neither composition. For a loss L of the first step and a curve V of the second,
 
     delta = E[V(epsilon - L)],    and E[max(V_1, V_2)] >= max(E[V_1], E[V_2]).
 
-Rogers, Roth, Ullman, Vadhan 2016 asked the question. zCDP with a budget fixed in advance (a filter) answers it, and so do
-Gaussian steps alone (Smith and Thakurta 2022, Koskela, Tobaben, Honkela 2023).
+Rogers, Roth, Ullman, Vadhan 2016 asked what such a release guarantees. The answer is known for zCDP with a budget fixed
+in advance (a filter), and for Gaussian steps alone (Smith and Thakurta 2022, Koskela, Tobaben, Honkela 2023).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class TwoSteps:
     def delta_at(self, epsilon: float, rule: str = "worst") -> float:
         """Return the delta of the two steps together at an `epsilon` in (-inf, inf), to a relative error of about 1e-3.
 
-        rule : how the second step is chosen: "gaussian" or "response" always, or "worst", by an
-            adversary who sees the first step's outcome
+        rule : how the second step is chosen: always "gaussian", always "response", or "worst", by an adversary who sees
+            the outcome of the first step
         """
         checks.one_of("rule", rule, ("gaussian", "response", "worst"))
         left = checks.number("epsilon", epsilon, "(-inf, inf)") - self.losses
@@ -53,7 +53,7 @@ class TwoSteps:
 
     @property
     def losses(self) -> np.ndarray:
-        """Return the privacy losses of the first step, on the grid of all sums."""
+        """Return the privacy losses of the first step at the points over which expectations are summed."""
         return self.first**2 / 2 + self.first * _Z
 
     @property
@@ -66,8 +66,7 @@ def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
     """Return the example where both choices cost exactly (epsilon, delta).
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
-    share : (0, 1), the first step's sensitivity over sigma, as a part of that of a single Gaussian step of the same
-        cost
+    share : (0, 1), the first step's sensitivity over sigma, divided by that of a single Gaussian step of the same cost
     """
     epsilon, delta = checks.number("epsilon", epsilon, "(0, 10]"), checks.number("delta", delta, "[1e-9, 0.01]")
     whole = 1 / float(gaussian_sigma(epsilon, delta))

@@ -1,11 +1,11 @@
-"""Audits with one run: many canaries at once, each in the table or not by a separate coin, and guesses of the coins.
+"""Audit with one run: separate coins decide which of many canaries are in the table, and the coins are guessed.
 
 If a mechanism is (epsilon, delta)-DP when a record is added or removed, nobody can guess independent coins much better than
 under randomized response: of r guesses at m coins, v or more are right with probability at most
 
     P[W >= v] + 2 m delta max_{1 <= i <= v} P[v > W >= v - i] / i,    W ~ Binomial(r, e^epsilon / (e^epsilon + 1))
 
-(Steinke, Nasr and Jagielski 2023, Theorem 5.2), whatever the guesses are made from.
+(Steinke, Nasr and Jagielski 2023, Theorem 5.2), however the guesses are made.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ def one_run(
 ) -> Audit:
     """Return a lower bound on epsilon from one run.
 
-    scores : finite, shape (m,), of each canary, higher where it seems to be in the table
+    scores : finite, shape (m,), one for each canary, higher if the canary seems to be in the table
     present : bools of the same shape, drawn by fair, independent coins. True means that the canary is in the table
-    guesses : integer in [1, m/2], fixed before the scores are known. This number of canaries with the highest scores are
-        guessed to be in the table, and the same number with the lowest are guessed not to be
+    guesses : integer in [1, m/2], fixed before the scores are known. This many canaries with the highest scores are
+        guessed to be in the table, and as many with the lowest scores are guessed not to be in it
     delta : [0, 1); confidence : (0, 1)
 
-    In the `Audit`, hits are the right guesses, and false hits the wrong ones.
+    In the `Audit`, hits are right guesses, and false hits are wrong guesses.
     """
     scores, present = checks.real("scores", scores, "[-inf, inf]"), np.asarray(present)
     if scores.ndim != 1 or not np.isfinite(scores).all() or scores.size < 2:
@@ -47,8 +47,7 @@ def one_run(
 
 
 def chance(epsilon: float, hits: int, guesses: int, canaries: int, delta: float = 0.0) -> float:
-    """Return the largest probability of `hits` for an (`epsilon`, `delta`)-DP mechanism: the theorem's bound, at most
-    1.
+    """Return the theorem's bound, at most 1, on the probability of `hits` or more under (`epsilon`, `delta`)-DP.
 
     epsilon : [0, inf); guesses : integer in [1, canaries]; hits : integer in [0, guesses]; canaries : integer in [1,
         1e9]; delta : [0, 1)

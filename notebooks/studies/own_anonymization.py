@@ -76,7 +76,7 @@ def experiment(data: str, schema: str, target: str) -> Experiment | None:
 
 
 def _ladder(attribute) -> hierarchies.Hierarchy:
-    """Return the hierarchy of an attribute's codes: bins two by two, categories all at once."""
+    """Return the hierarchy of an attribute's codes; it merges bins two by two, and categories all at once."""
     codes = np.arange(len(attribute.labels))
     height = 1 if attribute.kind == "values" else max(int(np.ceil(np.log2(len(codes)))), 1)
     return hierarchies.categories(
@@ -86,7 +86,7 @@ def _ladder(attribute) -> hierarchies.Hierarchy:
 
 
 def grid(own: Experiment, *, ks, trials: int, records: int, seed: int) -> pd.DataFrame:
-    """Return a row of `COLUMNS` for each method, k and split; `records` for training, the others for testing."""
+    """Return a row of `COLUMNS` for each method, k and split; `records` are for training, the others for testing."""
     records = checks.whole("records", records, f"[2, {len(own.numbers) - 1}]")
     return pd.DataFrame(
         [

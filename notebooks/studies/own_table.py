@@ -1,10 +1,10 @@
-"""The user's table in chapters about Adult and Bank: the parameters `data` and `schema` put it in the place of these.
+"""Run chapters about Adult and Bank on the user's table, which the parameters `data` and `schema` name.
 
 `data` is "stand-in", "real", or the file of a table (`lib.release.sources`), whose public schema is the file `schema`.
-On such a table no claim of a document is judged, and cells that begin with `THEIRS` are left out, because claims and
-cells are about the document's own records. An unusable table is refused by a ``ValueError`` of one sentence.
+On such a table, no claim of a paper is judged, and cells that begin with `THEIRS` are left out, because these claims
+and cells are about the paper's own records. An unusable table raises ``ValueError`` with a message of one sentence.
 
-The output of a chapter about the records is not private: it is for their owner.
+The output of a chapter about the records is not private, so it is for their owner only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ WAYS = ("observed", "public")
 def given(data: str, schema: str) -> schemas.Schema | None:
     """Return the schema of the user's table, or None if `data` is one of `datasets.KINDS`.
 
-    The schema is announced, and cells about other tables are left out.
+    For the user's table, print its name, and leave out the notebook's cells about other tables.
     """
     if data in datasets.KINDS:
         if schema:
@@ -50,8 +50,7 @@ def given(data: str, schema: str) -> schemas.Schema | None:
 
 
 def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodings.adult_table) -> Table:
-    """Return the records as codes, with numbers in bins: the user's table, which needs three attributes, or else
-    Adult."""
+    """Return the user's records or else Adult's, as codes with numbers in bins; three attributes are needed."""
     public = given(data, schema)
     if public is None:
         return adult(source=data)
@@ -61,8 +60,10 @@ def categorical(data: str, schema: str, *, adult: Callable[..., Table] = encodin
 
 
 def numeric(data: str, schema: str) -> tuple[dict[str, pd.DataFrame], Callable[..., pd.DataFrame]]:
-    """Return frames by name, of which the chapter uses the first, and a function that scales a frame to [-1, 1] by one
-    of `WAYS`."""
+    """Return frames by name, the first of which the chapter uses, and a function that scales a frame to [-1, 1].
+
+    The function's argument `scaling` is one of `WAYS`.
+    """
     public = given(data, schema)
     if public is None:
         which = "Adult" if data == "real" else "synthetic sample"

@@ -22,7 +22,7 @@ CLASSIFIERS = ("decision tree", "svm", "radial svm", *BOOSTED)
 
 
 def train_synthetic_test_real(synthetic, real_test, target, model="decision tree", *, rng, depth=None) -> float:
-    """Return the proportion in [0, 1] of real records whose `target` a classifier fitted to synthetic ones predicts.
+    """Return the accuracy, in [0, 1], on real records of a classifier of `target` that is fitted to synthetic records.
 
     synthetic, real_test : `Table`s over one domain
     target : the attribute to predict from all other attributes, of which there must be at least one
@@ -31,7 +31,7 @@ def train_synthetic_test_real(synthetic, real_test, target, model="decision tree
         same result
     depth : largest depth of the trees, integer in [1, 1e9]; the SVMs have none
 
-    The paper names three classifiers and no settings. Here they are:
+    The paper names three classifiers but no settings. The classifiers here are:
 
     - "decision tree": scikit-learn's, grown until its leaves are pure unless `depth` is given.
     - "svm": scikit-learn's linear SVM with C = 1.

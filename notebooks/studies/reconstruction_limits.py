@@ -1,11 +1,11 @@
 """Beyond Figure 1 of hasegawa2015: the value of perturbed records at any total epsilon, for any analysis.
 
-A study is a grid of cells: numbers of records, total local epsilons, methods, random splits. Every method that starts from
-perturbed records gets the same ones. The committed results, of the real data, are made again by
+A study is a grid over numbers of records, total local epsilons, methods and random splits. Every method that starts
+from perturbed records gets the same ones. The committed results, of the real data, are made again by
 
     python -m notebooks.studies.reconstruction_limits --output book/results/hasegawa2015/beyond.csv
 
-All explanatory attributes have an equal part of epsilon. The income is published, or perturbed like the others.
+All perturbed attributes get equal parts of epsilon. The income is published, or perturbed like the others.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ LIBRARIES = ("numpy", "scipy", "sklearn", "pandas")
 
 
 def sample(frame, records, epsilon, *, income="published", rng) -> tuple[Perturbed, pd.DataFrame]:
-    """Return `records` of the frame, drawn and perturbed, and the others for testing (all of them, if none is left).
+    """Return `records` random records, perturbed, and the others for testing (or the same records, if none is left).
 
     frame : a frame of numbers, `adult_design.adult_records`; records : integer in [2, its length]
     income : one of `INCOMES`
@@ -114,9 +114,9 @@ def share_error(estimate, truth) -> float:
 def irremovable_bias(data: Perturbed) -> float:
     """Return the proportion in [0, 1] of the bias of the perturbed records' means that no weights can remove.
 
-    The bias is the sum of absolute differences from the original means, over the columns of the design matrix, in each
-    class of the income (times the proportion of the class). The smallest bias over weights >= 0 is found by linear
-    programming, which uses the original records. Raises ``ArithmeticError`` if the solver fails.
+    The means are those of the columns of the design matrix in each class of the income, times the proportion of the
+    class. The bias is the sum of the absolute differences from the original means. The smallest bias over weights >= 0
+    is found by linear programming, which uses the original records. Raises ``ArithmeticError`` if the solver fails.
     """
     wanted, columns = _class_columns(data.original, data.kinds).mean(axis=0), _class_columns(data.records, data.kinds)
     (n, m), extra = columns.shape, np.eye(columns.shape[1])
@@ -130,8 +130,8 @@ def irremovable_bias(data: Perturbed) -> float:
 def best_weights(data: Perturbed, penalty) -> np.ndarray:
     """Return weights (n,) of mean 1 with the best trade-off of bias and unevenness.
 
-    The weights minimize |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0, with the means of
-    `irremovable_bias`. Because the original records are used, this is not a reconstruction.
+    The weights minimize |weighted means - original means|^2 + penalty mean((w - 1)^2) over w >= 0, where the means are
+    those defined in `irremovable_bias`. Because the original records are used, this is not a reconstruction.
 
     penalty : in (0, inf). Raises ``ArithmeticError`` if the solver fails.
     """
@@ -167,10 +167,10 @@ def _class_columns(records, kinds) -> np.ndarray:
 
 
 class NaiveBayes:
-    """A classifier of the income as if the other attributes were independent in each class, by iterative Bayes.
+    """A classifier of the income that treats the other attributes as independent in each class.
 
-    Each attribute's histogram is estimated separately, in each class if the income is published, else together with the
-    income.
+    Each attribute's histogram is estimated separately by iterative Bayes, in each class if the income is published, and
+    jointly with the income otherwise.
 
     data : perturbed records
     shares_ : mapping from attribute to Pr[cell | class], (2, cells); prior_ : Pr[class], (2,)
@@ -211,7 +211,7 @@ def _joint(data, name) -> np.ndarray:
 
 
 def cell(frame, income, records, epsilon, method, split, seed) -> dict:
-    """Return a method's scores at one place of the grid: its values of `COLUMNS` from "auc" on, as far as it has them.
+    """Return a method's scores at one place of the grid, by name: those of `COLUMNS` from "auc" on that the method has.
 
     frame : a frame of numbers, `adult_design.adult_records`; method : one of `METHODS`
     epsilon : not used by "original"
@@ -249,10 +249,11 @@ def central_auc(records, test, kinds, epsilon, *, rng) -> float:
 
 
 def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.DataFrame:
-    """Return every cell of the plan, a row each, with `COLUMNS`.
+    """Return a frame with `COLUMNS` and a row for each cell of the plan.
 
     frame : a frame of numbers, `adult_design.adult_records`
-    plan : (income, records, epsilons, methods, splits) of parts, splits a number; "original" is run once, epsilon infinite
+    plan : for each part, (income, records, epsilons, methods, number of splits); "original" has only the epsilon
+        infinity
     seed, folder, jobs, progress : see `grid`
     """
     places = []
@@ -269,13 +270,12 @@ def study(frame, plan, *, seed=2015, folder=None, jobs=1, progress=False) -> pd.
 
 
 def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
-    """Return how good kernel widths are by the perturbed records alone, and by the truth: a row for each of
-    `candidates`.
+    """Return how good kernel widths are by the perturbed records alone and by the truth, with a row for each candidate.
 
     The features have variance 1.
 
-    held out : mean log-density of a random half of the perturbed records under the fit to the other half, less the mean
-        log-density under equal weights, in nats; the classes are fitted separately. Cross-validation compares this
+    held out : mean log-density of a random half of the perturbed records under the fit to the other half, minus the
+    mean log-density under equal weights, in nats; the classes are fitted separately. Cross-validation compares this
         number
     auc, effective : the AUC of the fit to all records on the original `test` records, and its effective sample size
     """
@@ -300,7 +300,7 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
 
 
 def joint_errors(frame, names, epsilon, *, records, rng) -> dict:
-    """Return half the sum of absolute errors of the joint histogram of some categorical attributes, which divide `epsilon`.
+    """Return each method's error, half the L1 distance, for the joint histogram of attributes that share `epsilon`.
 
     frame : a frame of numbers; names : the names of categorical attributes; epsilon : (0, inf)
     records : integer in [2, rows of the frame]

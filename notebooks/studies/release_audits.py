@@ -1,10 +1,10 @@
-"""AIM's exact release as a whole, under attack: canaries in one run, worst-case neighbours, last digits, and planted bugs.
+"""Attack AIM's exact release as a whole, with canaries in one run, worst-case neighbours, last digits, and planted bugs.
 
     python -m notebooks.studies.release_audits
 
-writes book/results/miura2025/release_audits.csv: each attack on the unchanged program, and each bug with the attack that should
-catch it. The attacker knows all records but those in question, all settings and the whole release. A seeded generator replaces
-the operating system's randomness, so that an audit can be repeated.
+writes book/results/miura2025/release_audits.csv, which lists each attack on the unchanged program, and each bug with
+the attack that should catch it. The attacker knows all records except those in question, all settings and the whole
+release. A seeded generator replaces the operating system's randomness, so that an audit can be repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RUNS = 1_000  # on each of two neighbours
 
 
 def released(table, epsilon, rng, start="sized", **options):
-    """Run `aim` exactly, with the random bits of `rng`, and its plan's `start`."""
+    """Run the exact mode of `aim` with random bits from `rng`, and with `start` in its plan."""
     with patch.object(adaptive_iterative, "system_rng", lambda: rng):
         return aim(table, epsilon, DELTA, plan=Plan(start, rounds=3), records=1, **options)
 
@@ -47,7 +47,7 @@ OWN = np.column_stack([np.arange(CANARIES), np.arange(CANARIES), np.zeros(CANARI
 
 
 def canaries(epsilon, rng, *, by="counts", runs=1, **options) -> Audit:
-    """Return the audit of one run of a table that has each canary by a separate coin.
+    """Return the audit of one run on a table in which separate coins include the canaries.
 
     by : with "counts", a canary's score is a sum, weighted by precision, of how far the measurements of the canary's
         cells exceed the count of the other records. With "equality", the score is minus the number of measurements that
@@ -72,16 +72,14 @@ BITS = Domain({"a": 2, "b": 2})
 
 
 def pair(neighbours, odd) -> tuple[Table, Table]:
-    """Return two tables: fifty records (0, 0), and the same with `odd` in place of one (bounded) or in addition
-    (unbounded)."""
+    """Return fifty records (0, 0) with `odd` in place of one (bounded) or in addition (unbounded), and without `odd`."""
     alike = np.zeros((50, 2), dtype=int)
     others = alike if neighbours == "unbounded" else alike[1:]
     return Table(np.concatenate([others, [odd]]), BITS), Table(alike, BITS)
 
 
 def likelihood(result, first, second) -> float:
-    """Return the log-likelihood ratio of the measurements between the two tables, approximately since noise is
-    discrete."""
+    """Return the log-likelihood ratio of the measurements between the two tables, up to the discreteness of the noise."""
     found = 0.0
     for measured, step in zip(result.measurements, result.steps):
         with_odd, without = first.marginal(measured.attributes), second.marginal(measured.attributes)
@@ -91,19 +89,18 @@ def likelihood(result, first, second) -> float:
 
 
 def difference(result, first, second) -> float:
-    """Return the difference of two measurements, with and without the odd record in cell 1, in which reused noise
-    cancels."""
+    """Return the difference of two counts, with and without the odd record, in which reused noise cancels."""
     one, other = _of_attributes(result)[:2]
     return float(one.values[1] - other.values[1])
 
 
 def last_digits(result, first, second) -> int:
-    """Return the two last binary digits of a count that the odd record is part of."""
+    """Return the number that the last two binary digits of a count with the odd record form."""
     return int(_of_attributes(result)[0].values[1]) % 4
 
 
 def first_choice(result, first, second) -> int:
-    """Return which attribute was measured first, by its number."""
+    """Return the number of the attribute that was measured first."""
     return BITS.axes(result.measurements[0].attributes)[0]
 
 
@@ -133,7 +130,7 @@ def tenth_of_the_noise(draws, schedule):
 
 
 def charged_a_thousandth(draws, schedule):
-    """Charge a round at a thousandth of its cost, so that many more are made."""
+    """Charge a thousandth of the cost of a round, so that many more rounds are run."""
     cost = schedule._cost
     return patch.object(schedule, "_cost", lambda self: cost(self) / 1000)
 
@@ -143,7 +140,7 @@ def empty_cells_without_noise(draws, schedule):
 
 
 def counted_ten_times(draws, schedule):
-    """Count each record outside the crowd ten times, like a join that repeats rows, with sensitivity 1."""
+    """Count each record outside the crowd ten times, like a join that repeats rows, but keep the sensitivity 1."""
     return _noisy(draws, lambda counts, noise: np.where(counts < 1000, 10 * counts, counts) + noise)
 
 
@@ -174,7 +171,7 @@ def noise_used_again(draws, schedule):
 
 
 def _noisy(draws, combined):
-    """Return `draws` whose measurements are `combined`, of counts and noise."""
+    """Return a patch of `draws` that makes each measurement `combined` of the counts and the noise."""
     noisy = draws.noisy
 
     def other(self, counts, scale):
@@ -189,7 +186,7 @@ def _noisy(draws, combined):
 
 @dataclass(frozen=True)
 class Attack:
-    """The result of `audit` on a program that claims `epsilon`, with or without a planted `bug`."""
+    """An `audit` of a program that claims `epsilon`, with or without a planted `bug`."""
 
     says: str
     epsilon: float

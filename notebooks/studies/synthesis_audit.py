@@ -1,8 +1,8 @@
 """An attack on Gaussian synthesis: a lower bound on its epsilon, from releases of two neighbouring data sets.
 
-The adversary knows everything but whether one record is in the table, and sees the released records, clipped to the cube. The
-bet follows the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges the bets). The
-chapter "What is the guarantee worth for a real table?" uses this attack.
+The adversary knows everything except whether one record is in the table, sees the released records, clipped to the
+cube, and bets by the likelihood ratio of the two fitted Gaussians (miura2022, section 2.3; `lib.attacks.audit` judges
+the bets). The chapter "What is the guarantee worth for a real table?" uses this attack.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _BLOCK = 500  # trials drawn at a time, for memory
 
 
 def off_the_wall(n: int, d: int, sigma: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return a data set (n, d) of covariance about sigma I in a corner of the cube, and the opposite corner, a record (d,).
+    """Return a data set (n, d) in a corner of the cube, with covariance about sigma I, and a record (d,), the opposite corner.
 
     Independent attributes take -1 and about -1 + 2 sqrt(sigma) equally often, so that little is clipped on the far side; the
     squared Mahalanobis distance of the record is about d (2 - sqrt(sigma))^2 / sigma.
@@ -42,7 +42,7 @@ def log_likelihood_ratios(given: tuple[ArrayLike, ArrayLike], pair: Sequence[tup
                           rng: np.random.Generator) -> NDArray[np.float64]:  # fmt: skip
     """Return the log-likelihood ratios of the first m released records for each m of `sizes`, shape (len(sizes), trials).
 
-    given : (mean, cov) of the Gaussian that releases them; pair : the two Gaussians to distinguish
+    given : (mean, cov) of the Gaussian from which the records are drawn; pair : the two Gaussians to distinguish
     sizes : integers, [1, inf); trials : integer in [1, inf); rng : numpy Generator
     """
     sizes = checks.integer("sizes", sizes, "[1, inf)").astype(int)

@@ -1,8 +1,8 @@
 """The finished cells of a notebook, kept on disk: an interrupted run resumes at the cell that was running.
 
 A file contains a line for the run (JSON: the finished cells with their outputs), followed by the names that these cells
-defined in the kernel (pickled). After an interruption, only the running cell runs again, and with it earlier cells that
-took less than `SPARED` together.
+defined in the kernel (pickled). After an interruption, only the interrupted cell runs again, with the cells just before
+it if they took less than `SPARED` seconds in total.
 """
 
 from __future__ import annotations

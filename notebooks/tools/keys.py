@@ -35,8 +35,8 @@ SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/tools/run.py", "requirements.lock")
 SCORECARD = "book/scorecard.md"  # made of what is keyed: no key depends on it
 LONG_AGO = 86_400 * 10**9  # nanoseconds after the beginning of 1970
-# The runner locates data, reads code for keys, shows progress, and names files with separate keys: no output
-# changes with that.
+# The runner uses these files to locate data, to read code for keys, to show progress, and to name files with separate
+# keys. No output depends on them.
 BESIDES = ("lib/data", "book/kept", "notebooks/tools/progress.py", "book/ledger/__main__.py")
 
 
@@ -55,9 +55,10 @@ def key(notebook: Path) -> str:
 
 
 def claims_of(document: str, claims: str) -> str:
-    """Return what the text `claims` of the ledger says of one `document`, by its key, without comments.
+    """Return the part of the ledger's text `claims` about the document with the key `document`, without comments.
 
-    That is its title, the interpretations of its settings, its claims, and our own results that its chapters judge.
+    This part contains its title, the interpretations of its settings, its claims, and our own results that its chapters
+    judge.
     """
     documents, _, listed = ("\n" + re.sub(r"(?m)^#.*\n", "", claims)).partition("\nclaims:\n")
     parts = re.split(r"(?m)^(?=  [\w-]+:$)", documents) + re.split(r"(?m)^(?=- )", listed)
@@ -72,7 +73,7 @@ def settings_of(name: str, full: str) -> str:
 
 
 def pages(editions: list[str]) -> str:
-    """Return the key of the pages apart from verdicts: their texts, `lib`, the kept results' sources, the figures' commit."""
+    """Return the key of the pages without verdicts: of their texts, `lib`, the sources of kept results, and the figures' commit."""
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
     folders = [os.walk(ROOT / name) for name in ("book", "locale", "proofs", "lib")]
     files = [Path(folder, name) for found in folders for folder, _, names in found for name in names]

@@ -45,7 +45,7 @@ class Failed(Exception):
 
 
 def release(data: str, schema_file: str, output: Path, options: dict) -> None:
-    """Write all results to the folder `output`; `options` are values for those parameters of the notebook."""
+    """Write all results to the folder `output`; `options` maps some of the notebook's parameters, `OPTIONS`, to values."""
     from lib.command.ending import check_memory, lost
 
     check_memory()
@@ -81,9 +81,9 @@ def release(data: str, schema_file: str, output: Path, options: dict) -> None:
 
 
 def executed(values: dict):
-    """Return the notebook run with `values`, and all its parameters.
+    """Run the notebook with `values`, and return it with the values of all its parameters.
 
-    Raises `Refused` if a cell refuses an input, `Failed` if one fails.
+    Raises `Refused` if a cell refuses an input, and `Failed` if the run fails for another reason.
     """
     from nbclient.exceptions import CellExecutionError
 

@@ -41,7 +41,7 @@ UNFIT = r"\{}$`|<>*_[]^~@" + '"'
 
 
 def values(key: str, title: str = "", authors: str = "") -> dict[str, str]:
-    """Return the values for the templates. Raises ``ValueError`` that says in a sentence what is wrong with the words given."""
+    """Return the values for the templates. Raises ``ValueError`` if an argument is unusable."""
     match = KEY.fullmatch(key)
     if match is None:
         raise ValueError(f"KEY must be the author in lower-case letters and the year, such as smith2026, got {key!r}")
@@ -83,7 +83,7 @@ def chapter(text: str):
 
 
 def executed(notebook, ledger: str) -> str:
-    """Return `notebook`, run with `ledger` for claims.yml, as it is committed."""
+    """Run `notebook` with `ledger` in place of claims.yml, and return its text as it is committed."""
     with tempfile.TemporaryDirectory() as folder:
         known, source, output = (Path(folder) / name for name in ("claims.yml", "01_first.ipynb", "executed.ipynb"))
         known.write_text(ledger, encoding="utf-8")

@@ -4,7 +4,7 @@
 
 The folder contains `plan`, which is as old as the run and gives the number of notebooks and the names of those that
 have to run. It also contains a file for each notebook, which the notebook's process touches every second. So each
-process knows the state of all notebooks, and the first process that finds a line due prints it.
+process knows the state of all notebooks, and the first process that finds that a line of progress is due prints it.
 
 The time left follows from the time that each notebook took in the last run (or that papers.csv gives), times the pace
 of this run.
@@ -51,7 +51,7 @@ class Board:
         return self.folder / f"{name.replace('/', '.')}.json"
 
     def expected(self, name: str) -> float:
-        """Return the seconds that `name` took the last time, or those of a usual notebook."""
+        """Return how many seconds `name` took last time or, if unknown, how many a typical notebook takes."""
         return self.known.get(name) or median(self.known.values() or [LITTLE])
 
     def state(self, now: float) -> tuple[int, dict[str, dict], list[float]]:
@@ -90,7 +90,7 @@ class Board:
 
 
 class Watch:
-    """A watch that notes the progress of the notebook `name`, of `cells` cells, on the `board`, and ends it when make is gone."""
+    """A watch that notes the progress of the notebook `name`, with `cells` cells, on `board`, and ends its run if make is gone."""
 
     def __init__(self, board: Board, name: str, cells: int):
         self.board, self.name, self.file = board, name, board.file(name)
@@ -108,7 +108,7 @@ class Watch:
         return round(time.time() - self.state["began"], 1)
 
     def at(self, index: int, *, before: float = 0.0) -> None:
-        """Note that the cell at `index` is next; an interrupted run spent `before` seconds on the others."""
+        """Note that the cell at `index` is next; an interrupted run spent `before` seconds on the earlier ones."""
         self.state |= {"cell": index + 1, "began": self.state["began"] - before}
         results.write(self.file, json.dumps(self.state))
 
@@ -132,7 +132,7 @@ class Watch:
 
 
 def _noted(file: Path) -> dict:
-    """Return the notes of a notebook's process in `file`; nothing, and a sentence, if it is damaged."""
+    """Return the notes of a notebook's process in `file`; if the file is damaged, say so and return no notes."""
     try:
         found = json.loads(file.read_text(encoding="utf-8"))
         numbers = [found["expected"], *([] if found["done"] else (found["began"], found["cell"], found["cells"]))]
@@ -149,7 +149,7 @@ def _noted(file: Path) -> dict:
 
 
 def _times(file: Path) -> dict[str, float]:
-    """Return each notebook's time, by the table in `file`; nothing, and a sentence, if it is damaged."""
+    """Return each notebook's time from the table in `file`; if the file is damaged, say so and return no times."""
     try:
         return results.load(file).set_index("notebook")["seconds"].astype(float).to_dict()
     except (ValueError, LookupError):

@@ -1,4 +1,4 @@
-"""Execute a notebook: check its parameters first, and write the result whole or not at all.
+"""Execute a notebook: check its parameters first, and write the result completely or not at all.
 
     python notebooks/tools/run.py notebooks/miura2022/04_adult.ipynb -o out.ipynb -p trials 100
 
@@ -73,7 +73,7 @@ _KINDS = {"float": float, "int": int, "str": str, "bool": bool}
 
 @dataclass(frozen=True)
 class Parameter:
-    """One line of the parameters cell; `kind` is float, int, str or bool, `many` marks a list of it."""
+    """One line of the parameters cell; `kind` is float, int, str or bool, and `many` says whether the value is a list of it."""
 
     name: str
     kind: type
@@ -88,7 +88,7 @@ class Parameter:
         return f"{self.name} ({kind}{' in ' + allowed if allowed else ''})"
 
     def accept(self, value):
-        """Return `value` as the notebook needs it. Raises ``ValueError`` naming this parameter otherwise."""
+        """Return `value` in the parameter's type. Raises ``ValueError``, which names the parameter, if it is not permitted."""
         if not self.many:
             return self._one(value)
         if not isinstance(value, (list, tuple)):
@@ -118,7 +118,7 @@ class Parameter:
 
 
 def read(notebook: Path):
-    """Return the content of `notebook`, for Python.
+    """Return the content of `notebook`, with metadata for Python.
 
     Raises ``ValueError`` if it is not a notebook, ``OSError`` if it cannot be read.
     """
@@ -206,8 +206,7 @@ def accept(notebook: Path, values: dict) -> dict:
 
 
 def check_data(used: dict) -> None:
-    """Set where the kernel, which works in another folder, finds the real data. Raises ``ValueError`` unless it is a
-    folder."""
+    """Set the folder of the real data for the kernel, which runs in another one. Raises ``ValueError`` if it is not a folder."""
     if used.get("data") == "real" and os.environ.get("COMPENDIUM_DATA"):
         from lib.data import datasets  # slow to import
 
@@ -221,7 +220,7 @@ def check_data(used: dict) -> None:
 
 
 def prepare(notebook: Path, values: dict):
-    """Return the content of `notebook` to be run with `values`, and all its parameters as they will be."""
+    """Return the content of `notebook`, ready to be run with `values`, and the values of all its parameters."""
     values = accept(notebook, values)
     used = {name: parameter.default for name, parameter in parameters(notebook).items()} | values
     check_data(used)
@@ -242,7 +241,7 @@ def prepare(notebook: Path, values: dict):
 
 
 class ThisInterpreter(AsyncKernelManager):
-    """The kernel of the interpreter that runs this file, because no folder is searched for other kernels."""
+    """A manager of kernels of the interpreter that runs this file; it searches no folder for other kernels."""
 
     @traitlets.default("kernel_spec_manager")
     def _without_folders(self):
@@ -250,7 +249,7 @@ class ThisInterpreter(AsyncKernelManager):
 
 
 def execute(content, keeper: kept.Keeper | None = None) -> None:
-    """Run the cells of `content`, except the cells that `keeper` has kept, whose outputs are entered."""
+    """Run the cells of `content`, except those that `keeper` has kept, whose kept outputs are inserted."""
     os.environ["COMPENDIUM_DOWNLOADS"] = "1"  # book.figures.plotted: each figure as SVG and CSV beside its picture
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     client = NotebookClient(

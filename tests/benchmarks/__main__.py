@@ -1,15 +1,15 @@
-"""`make bench`: the benchmarks of the modules in this folder, a line of JSON each.
+"""Run the benchmarks in this folder (`make bench`), and print a line of JSON for each.
 
-A module here offers, as it needs,
+A module in this folder offers one or both of
 
-- functions `bench_…()`, micro benchmarks, which do their work once and return how many items it had:
+- functions `bench_…()`, micro benchmarks, which do their work once and return the number of items processed:
   `bench_x` of `module.py` is the case `module.x`;
-- `CASES`, names of cases, with `lines(case, folder)`, which yields a dictionary for each line and may keep
-  files in `folder`, the same for all its cases. It raises `measure.Absent` if data are not available.
+- `CASES`, names of cases, with the function `lines(case, folder)`, which yields a dictionary for each line and may keep
+  files in `folder`, which all its cases share. It raises `measure.Absent` if data are not available.
 
-Either way, the measured code runs in a separate process: see `measure`. Each line contains `copy_gb_per_s`, what a copy of
-64 MB reads and writes. `kept.jsonl` keeps some lines. A case is reported on standard error if its CPU time is more than 1.5
-times the kept one, relative to the time of a copy.
+In both cases, the measured code runs in a separate process (see `measure`). Each line contains `copy_gb_per_s`, the
+rate at which a copy of 64 MB reads and writes. `kept.jsonl` keeps some lines. A case is reported on standard error if
+its CPU time is more than 1.5 times the kept one, relative to the time of a copy.
 """
 
 import importlib
@@ -23,7 +23,7 @@ from tests.benchmarks import measure
 
 
 def found() -> dict:
-    """Return every case by its name: a function from a folder to its lines."""
+    """Return, for the name of each case, a function that maps a folder to the lines of the case."""
     cases = {}
     for name in sorted(module.name for module in pkgutil.iter_modules(sys.modules["tests.benchmarks"].__path__)):
         if name != "__main__":
@@ -46,7 +46,10 @@ def _lines(module, case):
 
 
 def main(names) -> int:
-    """Run the cases `names`, or all; the exit status: 1 if one failed, or was asked for and has no data, 2 for a name or setting that cannot be."""
+    """Run the cases `names`, or all cases, and return the exit status.
+
+    The status is 1 if a case failed or a named case has no data, and 2 for an unknown name or an unusable setting.
+    """
     cases = found()
     if unknown := [name for name in names if name not in cases]:
         print(f"no such case: {', '.join(unknown)}; there are {', '.join(cases)}", file=sys.stderr)

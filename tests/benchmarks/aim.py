@@ -1,14 +1,14 @@
-"""AIM on the real data, end to end, and beside it the peers that `make bench PEERS=yes` installs.
+"""Benchmark AIM on the real data, end to end, and the peers that `make bench PEERS=yes` installs.
 
-A case's line: `cpu_s` and `wall_s` of one whole run, records included, and `l1`, `l2`, `l3`, the
-alpha-way errors of the synthetic records (miura2025, Definition 3.1), means over the seeds. `oracle_share` is the part of the CPU
-time that the calls of the models' `MarginalOracle` take, without its queries. `oracle_gb_per_s` counts only the arrays that its
-contractions read and write, over all the time of these calls.
+A case's line contains `cpu_s` and `wall_s` of one run, including the synthetic records, as medians over the seeds, and
+the alpha-way errors of these records, `l1`, `l2` and `l3` (miura2025, Definition 3.1), as means. `oracle_share` is the
+proportion of the CPU time that calls of the models' `MarginalOracle` take, without its queries. `oracle_gb_per_s`
+counts only the arrays that its contractions read and write, divided by the time of these calls.
 
-A line with `peer` is of one seed. `mbi` fits the last seed's measurements with its mirror descent. The line before it is
-our `fit` of the same measurements from a cold start, for comparison. There `loss` is half the sum of the squared distances
-from the measurements in units of their noise, and the errors are the model's. `dpmm` runs its AIM from the records to the
-synthetic records. `ratios` divides their values by ours.
+A line with `peer` is for one seed. `mbi` fits the last seed's measurements with its mirror descent. The line before it
+is our `fit` of the same measurements from a cold start, for comparison. In these two lines, `loss` is half the sum of
+the squared distances from the measurements in units of their noise, and the errors are those of the model. `dpmm` runs
+its AIM from the records to the synthetic records. `ratios` contains a peer's values divided by ours.
 """
 
 import itertools
@@ -67,7 +67,7 @@ def _peer(name, task, python, ours, *arguments) -> dict:
 
 
 def encoded(name, folder) -> Path:
-    """Return the real table in a file, so that the measured processes do without pandas."""
+    """Return a file with the real table, so that the measured processes do not need pandas."""
     from lib.data import datasets, encodings
 
     file = folder / f"{name}.npz"
@@ -97,7 +97,7 @@ def whole(meter, table, k, epsilon, seeds, measured) -> dict:
 
 
 class Watched:
-    """Inside it, the CPU seconds of all there is and of the models' oracles, and the bytes that the latter read and write."""
+    """A context that measures CPU seconds, in total and of the models' oracles, and the bytes that these read and write."""
 
     def __init__(self):
         self.seconds, self.of_oracles, self.bytes = 0.0, 0.0, 0
@@ -136,7 +136,7 @@ def _bytes(operation) -> int:
 
 
 def fitted(meter, table, measured) -> dict:
-    """Return our fit of given measurements, to the certificate of AIM's last round."""
+    """Return the line of our fit to given measurements, up to the certificate of AIM's last round."""
     table, measurements = load_table(table), load_measurements(measured)
     with meter:
         model = fit(table.domain, measurements)
@@ -150,7 +150,7 @@ def judged(table, measurements, marginal) -> dict:
 
 
 def errors(table, marginal) -> list[float]:
-    """Return the mean L1 distance of the 1-, 2- and 3-way marginals from the table's, over the number of records."""
+    """Return the mean L1 distance of the 1-, 2- and 3-way marginals from the table's, divided by the number of records."""
 
     def error(names):
         return np.abs(table.marginal(names) - marginal(names)).sum() / len(table)

@@ -1,18 +1,19 @@
-"""How accurate AIM is over several seeds, and its fit beside `mbi`'s mirror descent on the same measurements; tables by epsilons.
+"""Measure AIM's accuracy over several seeds, and compare its fit with `mbi`'s mirror descent on the same measurements.
 
     make bench PEERS=yes CASE="accuracy_adult_eps1" SEEDS=5 TABLES=folder
 
-Besides Adult and Bank it uses the tables of `peers/statsmodels.py`, where they are installed, and further ones:
+The tables are Adult, Bank, those of `peers/statsmodels.py` if they are installed, and those in the folder TABLES.
 
 TABLES : a folder of tables, `name.csv` with codes from 0 and `name-domain.json`, the number of values of each attribute,
-    as the field exchanges them (github.com/ryan112358/hd-datasets). `notebooks.studies.aim_peers.TUNED` lists the tables
-    that AIM's settings were chosen on.
+    the usual format for exchanging them (github.com/ryan112358/hd-datasets). `notebooks.studies.aim_peers.TUNED` lists
+    the tables that AIM's settings were chosen on.
 LIMIT : CPU seconds that a peer has for a seed; default: 900.
 
-Our line has means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025, Definition 3.1), `se1` to `se3`
-their standard errors, and medians of the seconds. In the line of `mbi` (`task` fit) the errors are those of its models, with its
-defaults (1,000 iterations). `behind` is the mean difference from our models over the seeds, in standard errors: below 0, we are
-ahead. Each seed runs in a separate process, with AIM for all pairs at delta 1e-9. `aim_peers` compares whole programs.
+Our line contains means over the seeds of the 1-, 2- and 3-way errors of the synthetic records (miura2025, Definition
+3.1), their standard errors `se1` to `se3`, and medians of the seconds. In the line of `mbi` (`task` fit), the errors
+are those of its models, with its defaults (1,000 iterations). `behind` is the mean over the seeds of our models' errors
+minus those of `mbi`, in standard errors, so it is below 0 if ours are smaller. Each seed runs in a separate process,
+with AIM for all pairs at delta 1e-9. `aim_peers` compares whole programs.
 """
 
 import csv
@@ -43,7 +44,7 @@ PUBLIC = (
 
 
 def tables() -> dict[str, Path | None]:
-    """Return the tables by their names, with their files; None where `encoded` makes them itself."""
+    """Return the files of the tables by name; None for a table that `encoded` makes itself."""
     folder = os.environ.get("TABLES")
     files = sorted(Path(folder).glob("*.csv")) if folder else []
     known = ("adult", "bank", *(PUBLIC if measure.peer("statsmodels") else ()))
@@ -57,7 +58,7 @@ CASES = {f"accuracy_{table}_eps{epsilon:g}": (table, epsilon) for table in table
 
 
 def lines(case, folder):
-    """Yield our line, then `mbi`'s where it is installed."""
+    """Yield our line, then that of `mbi` if it is installed."""
     name, epsilon = CASES[case]
     # A standard error needs two seeds at least.
     seeds, limit = asked("SEEDS", 5, "[2, 1000]"), asked("LIMIT", aim.PEER_LIMIT, "[1, 1e6]")
@@ -73,13 +74,13 @@ def lines(case, folder):
 
 
 def asked(name, default, permitted) -> int:
-    """Return the integer in the environment variable `name`, or the default. Raises ``ValueError`` for another text."""
+    """Return the integer in the environment variable `name`, or the default. Raises ``ValueError`` for any other text."""
     text = os.environ.get(name) or str(default)
     return checks.whole(name, int(text) if text.isdecimal() else text, permitted)
 
 
 def _fits(table, measured, limit) -> list[dict]:
-    """Return what `mbi` makes of one seed's measurements after the other, up to one that it does not finish; nothing if it is not installed."""
+    """Return the lines of `mbi`'s fits, seed by seed, up to one that it does not finish; empty if `mbi` is not installed."""
     found: list[dict] = []
     if python := measure.peer("mbi"):
         for file in measured:
@@ -90,7 +91,7 @@ def _fits(table, measured, limit) -> list[dict]:
 
 
 def summary(found: list[dict]) -> dict:
-    """Return one line for the lines of all seeds: means and standard errors, medians of the times, the largest memory."""
+    """Combine the lines of all seeds: return means and standard errors, medians of the times, and the largest memory."""
     errors = np.array([[line[name] for name in NAMES if name in line] for line in found])
     spread = errors.std(axis=0, ddof=1) / np.sqrt(len(found))
     line = {"seeds": len(found)} | aim.named(errors.mean(axis=0))
@@ -111,7 +112,7 @@ def paired(ours: list[dict], theirs: list[dict]) -> dict:
 
 
 def encoded(name, folder) -> Path:
-    """Return the table in a file, for the measured processes."""
+    """Return a file with the table, for the measured processes."""
     source, file = tables()[name], folder / f"{name}.npz"
     if name in PUBLIC and not file.exists():
         measure.child("tests.benchmarks.peers.statsmodels", "write", name, file, python=measure.peer("statsmodels"))

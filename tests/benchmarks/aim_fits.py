@@ -1,11 +1,13 @@
-"""Three fits of the same measurements, kept in book/results/miura2025/fits.csv: AIM's last fit, the model of smallest loss, and mirror
-descent stopped after a thousand steps, as the peers stop it.
+"""Compare three fits of the same measurements, and keep the results in book/results/miura2025/fits.csv.
+
+The fits are AIM's last fit, the model of smallest loss, and mirror descent that stops after a thousand steps, as in the
+peers.
 
     python -m tests.benchmarks.aim_fits
 
 The measurements, and so the size of the model, are the same for all three fits. The fits differ in how closely they
 follow the noise. The model of smallest loss has a tenth of the default entropy of `graphical_model.fit`, which would
-regularize it on small tables. `make peers` runs this after the peers, in half an hour.
+regularize it on small tables. `make peers` runs this module after the peers; it takes half an hour.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""AIM and staged residuals beside AIM's peers over whole runs, seed by seed, kept in book/results/miura2025/peers.csv.
+"""Compare whole runs of AIM, of staged residuals and of AIM's peers, seed by seed, and keep the results in book/results/miura2025/peers.csv.
 
     make peers TABLES=folder MBI=folder SEEDS=5 LIMIT=900 FOR="fair mortgages"
 
 FOR : tables; default: all that are available. `aim_accuracy` lists them, and describes TABLES.
 MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is left out.
 
-AIM is for all pairs at delta 1e-9 on the domain as it is given, and each program otherwise has its own defaults; the modules in
-`peers/` list the exceptions. Each seed runs in a separate process.
+Each program runs AIM for all pairs at delta 1e-9 on the given domain, and otherwise uses its own defaults; the modules
+in `peers/` list the exceptions. Each seed runs in a separate process.
 
 A peer takes minutes for a seed, so the result of each seed is kept when it ends. After an interruption, the next call
-goes on from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A seed
-is run again if the program that made its result has another version, and until then the old row stays. The version of
-ours is the key of its code, and the version of a peer is its release. For `mbi` the version includes the digest
-of its script, and for each program the digest of the module that calls it. A run that did not end within LIMIT CPU
-seconds is kept without errors, and no further seed is begun for its table, epsilon and program until LIMIT is larger.
-For ours, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
+continues from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A
+seed is run again if the program that made its result now has another version; until then, the old row is kept. The
+version of ours is the key of its code, and the version of a peer is its release. The version also includes a
+digest of the code here that calls the program and, for `mbi`, a digest of its script. A run that did not end within
+LIMIT CPU seconds is kept without errors, and no further seed is begun for its table, epsilon and program until LIMIT is
+larger. For ours, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
 """
 
 import hashlib
@@ -78,7 +78,10 @@ def row(place, version, file, limit) -> dict:
 
 
 def run(names, seeds, limit, output=FILE) -> int:
-    """Add the missing rows of the tables `names` to `output`, for every epsilon, program and seed; return 1 if a table was left out."""
+    """Add the missing rows of the tables `names` to `output`, for every epsilon, program and seed.
+
+    Returns 1 if a table was left out, and 0 otherwise.
+    """
     status, current = 0, versions()
     with tempfile.TemporaryDirectory() as folder:
         for name in names:

@@ -1,4 +1,4 @@
-"""The time from a new setting of the calculator until its numbers are shown: in Chromium, for settings drawn over all ranges."""
+"""Measure the time from a new setting of the calculator until Chromium shows its numbers, for random settings."""
 
 from urllib.parse import urlencode
 
@@ -20,7 +20,7 @@ location.hash = arguments[0];
 
 
 def lines(case, folder):
-    """Yield a line: the median, the 95th percentile and the most, in milliseconds."""
+    """Yield a line with the median, the 95th percentile and the maximum, in milliseconds."""
     if not (BOOK / "calculator.html").exists() or None in (found(BROWSERS), found(DRIVERS)):
         raise measure.Absent("the book is not built (make book), or there is no Chromium")
     question = case.rpartition(".")[2]

@@ -1,7 +1,8 @@
-"""All pairs of fifteen attributes counted, from a Parquet file of 10^7 simulated records, and of a tenth of them.
+"""Count all pairs of fifteen attributes, in a Parquet file of 10^7 simulated records and in one of a tenth as many.
 
-`make bench CASE=counting RECORDS=100000000` takes another number. `cpu_s`, `wall_s` and `peak_mb` are of reading the file and counting;
-`cpu_s_per_1e9` is what 10^9 records would take at the same rate, which should be the same in both lines.
+`make bench CASE=counting RECORDS=100000000` uses another number. `cpu_s`, `wall_s` and `peak_mb` are the cost of
+reading the file and counting. `cpu_s_per_1e9` is the CPU time of 10^9 records at the same rate, which should be the
+same in both lines.
 """
 
 import os
@@ -32,7 +33,7 @@ def _domain():
 
 
 def make(meter, file, records) -> dict:
-    """Write the file, batch after batch, in a separate process."""
+    """Write the file batch by batch, in a separate process."""
     import pyarrow as pa
     from pyarrow import parquet
 

@@ -1,11 +1,12 @@
-"""Frequency oracles from the users' values to the estimates, real reports and all; and `simulate` alone.
+"""Benchmark frequency oracles from the users' values to the estimates, with all reports, and `simulate` alone.
 
-A case's line: `cpu_s` and `wall_s` of one whole collection, the median of three, and `error`, the mean
-square of the estimates' deviations from the true frequencies in units of their exact standard deviation:
-near 1 if all is well. Epsilon is 1, and the values are uniform.
+A case's line contains `cpu_s` and `wall_s` of one collection, as medians of three, and `error`, the mean square of the
+estimates' deviations from the true frequencies in units of their exact standard deviation. The error should be near 1.
+Epsilon is 1, and the values are uniform.
 
-On `olh_k1024`, the peers that `make bench PEERS=yes` installs follow, with their own clients and servers
-on fewer users, as their time grows in proportion. `us_per_user` is CPU time, and `ratios` divides their values by ours.
+After `olh_k1024`, there are lines of the peers that `make bench PEERS=yes` installs. They run their own clients and
+servers on fewer users, because their time is proportional to the number of users. `us_per_user` is CPU time, and
+`ratios` contains a peer's values divided by ours.
 """
 
 from typing import NamedTuple
@@ -67,7 +68,7 @@ def collected(meter, name, n, k) -> dict:
 
 
 def simulated(meter, name, n, k) -> dict:
-    """Return support counts and estimates from the true counts."""
+    """Simulate support counts from the true counts, and estimate."""
     oracle, values, f = _population(name, int(n), int(k))
     users = np.bincount(values, minlength=oracle.k)
     for seed in range(3):

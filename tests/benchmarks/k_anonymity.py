@@ -1,8 +1,9 @@
-"""The k-anonymous generalization of smallest loss of Adult's ten quasi-identifiers (hasegawa2015, Table 2), 16,281 records.
+"""Generalize Adult's ten quasi-identifiers (hasegawa2015, Table 2), in 16,281 records, with k-anonymity and the smallest loss.
 
-One line is for no suppression, and one for up to 5 % of the records. Each gives `cpu_s`, `wall_s` and `peak_mb` of k = 3, 5, 10
-and 50 together, and the `nodes` in the lattice. For each k it gives the nodes `checked`, the `loss` (Iyengar's), the `levels` and
-the proportion `suppressed`. The records are the real ones if they are available, else the synthetic sample: `data` says which.
+One line is without suppression, and in the other up to 5 % of the records may be suppressed. Each gives `cpu_s`,
+`wall_s` and `peak_mb` for k = 3, 5, 10 and 50 together, and the number of `nodes` in the lattice. For each k, it gives
+the number of nodes `checked`, the `loss` (Iyengar's), the `levels` and the proportion `suppressed`. The records are the
+real ones if they are available, and otherwise the synthetic sample; `data` says which.
 """
 
 from tests.benchmarks import measure

@@ -1,8 +1,8 @@
-"""The cost of a piece of work in a fresh process: CPU and wall seconds, and memory over the import of numpy.
+"""Measure the cost of work in a fresh process: CPU and wall seconds, and the memory beyond that of importing numpy.
 
-`child` starts a Python with one BLAS thread, because with two a call on a busy machine takes several times as long.
-That process notes how much memory it holds with nothing but numpy imported, imports a module, and calls
-one of its functions with a `Meter` and arguments of text:
+`child` starts Python with one BLAS thread, because with two threads a call on a busy machine takes several times as
+long. The process records its memory after importing only numpy, imports a module, and calls one of its functions with a
+`Meter` and strings as arguments:
 
     def whole(meter, file):
         table = load(file)              # not measured
@@ -36,7 +36,7 @@ class Absent(Exception):
 
 
 class Meter:
-    """Times each `with meter:` block, and watches the memory of the process up to the end of the last one."""
+    """A timer of each `with meter:` block, which also records the largest memory of the process until the end of the last block."""
 
     def __init__(self):
         self._runs, self._baseline = [], peak_mb()
@@ -49,17 +49,17 @@ class Meter:
         self._peak = peak_mb()
 
     def reading(self) -> dict:
-        """Return medians of the blocks' seconds, and the most memory held so far over what numpy alone took."""
+        """Return the medians of the blocks' seconds, and the largest memory until now minus that with numpy alone."""
         cpu, wall = (float(f"{seconds:.4g}") for seconds in np.median(self._runs, axis=0))
         return {"cpu_s": cpu, "wall_s": wall, "peak_mb": round(self._peak - self._baseline)}
 
 
 def child(module, function, *arguments, python=sys.executable, limit=None) -> dict:
-    """Run `function(meter, *arguments)` of `module` in a fresh process, and return its line, the machine included.
+    """Run `function(meter, *arguments)` of `module` in a fresh process, and return its line, which includes the machine.
 
     python : the interpreter; a peer's is in a separate environment
-    limit : CPU seconds, an integer; the process is then ended, and the line is only
-        {"unfinished_after_cpu_s": limit}
+    limit : CPU seconds, an integer, after which the process is ended; the line is then only {"unfinished_after_cpu_s":
+        limit}
 
     Raises ``subprocess.CalledProcessError`` if the process fails; what it wrote on standard error is shown.
     """
@@ -106,13 +106,13 @@ def micro(meter, module, function) -> dict:
 
 
 def peer(name):
-    """Return the Python of the environment with the peer `name`, or None where it is not installed or not wanted."""
+    """Return the Python of the environment with the peer `name`, or None if it is not installed or not wanted."""
     wanted = os.environ.get("PEERS") != "no"
     return PEERS / name / "bin/python" if wanted and (PEERS / name / "installed").is_file() else None
 
 
 def ratios(theirs, ours) -> dict:
-    """Return the peer's figures over ours, for the figures that both lines have."""
+    """Return the peer's figures divided by ours, for the figures that the two lines share."""
     both = [
         name for name in ("cpu_s", "wall_s", "peak_mb", "loss", "l1", "l2", "l3") if name in theirs and name in ours
     ]
@@ -120,8 +120,10 @@ def ratios(theirs, ours) -> dict:
 
 
 def peak_mb() -> float:
-    """Return the most memory this process has held. Linux passes a parent's maximum on to its children in
-    ru_maxrss; what /proc calls the high-water mark starts afresh."""
+    """Return the largest memory, in MB, that this process has held.
+
+    On Linux, ru_maxrss of a process starts at its parent's maximum, but the high-water mark in /proc does not.
+    """
     try:
         status = Path("/proc/self/status").read_text()
     except FileNotFoundError:
@@ -136,7 +138,7 @@ def machine() -> dict:
 
 
 def _copied(size=8_000_000) -> float:
-    """Return the bytes a second that the fastest of some copies reads and writes."""
+    """Return the bytes per second that the fastest of twenty copies reads and writes."""
     source, target = np.ones(size), np.ones(size)
     times = []
     for _ in range(20):
@@ -147,8 +149,10 @@ def _copied(size=8_000_000) -> float:
 
 
 def slower(line) -> str | None:
-    """Return a report if the line's CPU seconds are more than 1.5 times those of the line in `kept.jsonl` for the same
-    case, at the same machine speed: both are multiplied by the GB/s of a copy, which was measured beside them."""
+    """Return a report if the line's CPU seconds exceed 1.5 times those in `kept.jsonl` for the same case, or else None.
+
+    Both times are first multiplied by the GB/s of a copy that was measured with them, to allow for the machine's speed.
+    """
     for kept in map(json.loads, KEPT.read_text().splitlines()):
         same = all(kept.get(name) == line.get(name) for name in ("case", "task", "peer"))
         if same and {"cpu_s", "copy_gb_per_s"} <= line.keys():

