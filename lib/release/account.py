@@ -159,7 +159,7 @@ class Account:
     def new(cls, path: str | Path, epsilon: float, delta: float = 1e-9, neighbours: str = "unbounded") -> Account:
         """Make the file, declare the total of all releases, and return the account.
 
-        epsilon : [1e-6, 1e6]; delta : [1e-300, 1); neighbours : those of all releases
+        epsilon : [1e-6, 1e6]; delta : [1e-300, 1); neighbours : the neighbours for which all releases are private
 
         Raises ``ValueError`` for values outside these ranges, and ``FileExistsError`` if the file exists.
         """

@@ -9,8 +9,9 @@ or another attribute on its right. Values with characters other than letters, di
 Attribute names that are not one word, or are keywords, need double quotes or backticks. If an attribute has a list of
 values, they can only be compared for equality. As in SQL, no comparison holds for a missing value; ``is missing`` does.
 
-A record of the domain has bins instead of numbers. So a condition may hold for all values of a bin, for some, or for
-none; and two unlisted values may be equal or not. `Condition.holds` gives both answers, "surely" and "possibly".
+A record of the domain has bins instead of numbers. So a condition may hold for all values of a bin, for some of them,
+or for none. Likewise, two unlisted values may be equal or not. `Condition.holds` returns where a condition surely holds
+and where it possibly holds.
 """
 
 from __future__ import annotations

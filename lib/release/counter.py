@@ -101,7 +101,7 @@ class Counter:
     def marginal(self, attributes: Collection[str]) -> NDArray[np.int64]:
         """Return counts over `attributes`, integers of shape ``domain.shape(attributes)``; 0-d for no attributes.
 
-        Raises ``ValueError`` if none of the sets counted contains all `attributes`.
+        Raises ``ValueError`` if no counted set contains all `attributes`.
         """
         axes = self.domain.axes(attributes)
         if not self.holds(attributes):

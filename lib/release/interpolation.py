@@ -8,7 +8,7 @@ positions from the counts of the model alone, so they cost no privacy.
    absolute value, or 0 if their signs differ, as in schemes that create no new maximum (van Leer 1979). At an edge, the
    log density is interpolated linearly between the middles of the two bins. In the first and the last bin, the density
    at the inner edge determines the tilt if the neighbouring bin is denser; otherwise the tilt is 0, because the values
-   may be anywhere in such a bin.
+   of such a bin may be anywhere in it.
 2. Independent positions would weaken correlations. So positions follow a Gaussian copula. Each number has a latent
    normal variable, and each bin is an interval of this variable. The correlation of two latent variables is chosen so
    that the normal scores of the bins are correlated as in the model (a polychoric correlation; Olsson 1979). The latent
@@ -164,7 +164,7 @@ class Copula:
 def latent_correlation(counts: np.ndarray) -> float:
     """Return the correlation of two latent normal variables for which the scores of the bins are correlated as in `counts`.
 
-    counts : [0, inf), array (bins of one, bins of the other)
+    counts : [0, inf), array (bins of the first number, bins of the second)
 
     >>> import numpy as np
     >>> from lib.release.interpolation import latent_correlation

@@ -112,10 +112,10 @@ def correlation(known: Known, one: Values, other: Values, together: np.ndarray, 
     Let x and y be distances from the means, s and t their standard deviations, and q = t/s. The mean of
     x y - r/2 (q x^2 + y^2/q) is 0 for the correlation r. If q is replaced by a number that differs from q by a factor
     of at most e^h, the mean is 0 at a number between r and r/cosh(h) in place of r. The function is a saddle, so its
-    smallest and its largest value in a cell are at a corner or on an edge. It is small near the diagonal if r is near
-    1. So the bins matter less than if the covariance and both standard deviations were bounded separately. The ends of
-       the interval are found by bisection, which assumes that the noisy sum decreases in r, as the true sum does. This
-       holds unless the counts are mostly noise.
+    smallest and its largest value in a cell are at a corner or on an edge. It is small near the diagonal if r is close
+    to 1, so the bins matter less than if the covariance and both standard deviations were bounded separately. The ends
+    of the interval are found by bisection, which assumes that the noisy sum decreases in r, as the true sum does. This
+    holds unless the counts are mostly noise.
     """
     part = error / 8
     (s_low, s_high), (t_low, t_high) = deviation(known, one, part), deviation(known, other, part)

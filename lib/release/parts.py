@@ -26,8 +26,9 @@ def count(parts: Iterable[Any], batches: Callable[[Any], Iterable[Mapping[str, A
     client : a `distributed.Client`, whose workers each count one part at a time. With None, this process counts all
         parts
 
-    This process and each worker need memory for a few counters and a batch. If a worker is lost, another worker counts
-    its part again. Sums of integers do not depend on their order, so the counts are the same as with one process.
+    This process and each worker need memory for a few counters and a batch. If a worker is lost, another worker
+    recounts the lost worker's part. Sums of integers do not depend on their order, so the counts are the same as with
+    one process.
 
     Raises ``ValueError``, with a message that names the part, for records that do not fit the domain, and any error of
     `batches`.

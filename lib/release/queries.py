@@ -1,4 +1,4 @@
-"""Answer questions, written as text, about a release with an estimate and intervals.
+"""Answer text questions about a release with an estimate and intervals.
 
     count where carrier = 'AS'
     proportion(cancelled = yes) where month <= 3
@@ -154,7 +154,7 @@ def _joined(mark, one, other) -> tuple[float, tuple[float, float], tuple[float, 
 
 
 class _Cells:
-    """The cells of the domain over a question's attributes, and what a release says about them."""
+    """The cells of the domain of a question's attributes, with the counts that a release gives for them."""
 
     def __init__(self, result: Result, asked: _Asked) -> None:
         named = [each for c in (asked.of, asked.where) if c for each in c.attributes]

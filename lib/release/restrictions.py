@@ -60,8 +60,8 @@ def without(model: GraphicalModel, impossible: Sequence[Condition], measurements
     """Return a model without records for which a condition of `impossible` surely holds, fitted to `model` otherwise.
 
     Conditioning `model` would also change the counts of other attributes. Let M_c be the marginals of `model` over its
-    cliques c, and mu_c those of a distribution mu of N records without the records that are ruled out. We minimize,
-    over these mu,
+    cliques c, and mu_c those of a distribution mu of N records without the records that are ruled out. Instead we
+    minimize, over these mu,
 
         sum_c w_c/2 |mu_c - M_c|^2 + tau N KL(mu/N, model without the records),    w_c = 1/sigma_c^2,
 

@@ -234,8 +234,8 @@ class Schema:
     `read` makes a schema from a file.
 
     multiline : whether a record of a CSV file may continue over several lines
-    never : conditions that hold for no record (`conditions`), as text
-    targets : the names of the attributes that analyses predict; name : what the report calls the table
+    never : conditions that hold for no record, as text (`conditions`)
+    targets : the names of the attributes that analyses predict; name : the table's name in the report
     """
 
     attributes: tuple[Attribute, ...]

@@ -449,7 +449,7 @@ def _rows(data: str, separator: str, above: int = 0, strict: bool = False) -> It
 
 
 def _what_is_wrong(data, columns, separator, above) -> str:
-    """Return what is wrong with the first bad record of a CSV file (cells, length, or not UTF-8); "" if there is none."""
+    """Return the error in the first bad record of a CSV file (its number of cells, length, or encoding), or "" if none is bad."""
     line = 0
     for line, _, cells in _rows(data, separator, above):
         if cells and len(cells) != len(columns):

@@ -20,8 +20,9 @@ is at most the given error probability.
    theta_t in proportion to 1/variance. With Gaussian noise, the constant of proportionality makes the interval the
    narrowest of its kind if all measurements together are `_GAIN` times as informative as the first.
 
-Both statements hold given everything that came before the first covering measurement, and given that there is one, for
-a count that was chosen before the release was seen. For k counts at once, ask for the level 1 - (1 - level)/k.
+Both statements hold for a count that was chosen before the release was seen. They hold conditionally on everything
+before the first covering measurement, and on the event that there is one. For k counts at once, ask for the level 1 -
+(1 - level)/k.
 
 An unmeasured marginal. The last round chose its marginal by the exponential mechanism, so probably no
 candidate had a much higher score or a much larger error (`marginal_bounds`; McKenna, Mullins, Sheldon, Miklau
@@ -319,7 +320,7 @@ class PassedOver:
 
     @classmethod
     def of(cls, result: Result, around: Any) -> PassedOver:
-        """Return what the choice of `result` says about the distance of the truth from `around`, a model or a table."""
+        """Return the numbers that bound the distance of the truth from `around`, a model or a table, by the choice of `result`."""
         choice, last = result.choice, result.measurements[-1]
         if choice is None:
             raise ValueError(

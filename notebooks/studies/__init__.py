@@ -1,1 +1,1 @@
-"""Studies, which are grids of runs on the real data; their results are kept in book/results."""
+"""Studies: grids of runs on the real data, with results that are kept in book/results."""

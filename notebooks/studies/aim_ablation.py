@@ -7,7 +7,7 @@ on the other variants compared. Finished runs may be kept on disk; an interrupte
 
     python -m notebooks.studies.aim_ablation --output book/results/miura2025/ablation.csv
 
-makes the committed comparisons again, on the real data (ten to fifteen minutes on one core).
+repeats the committed comparisons, on the real data, in ten to fifteen minutes on one core.
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ def load(study, path=RESULTS) -> pd.DataFrame:
 
 
 def provenance(path=RESULTS) -> dict:
-    """Return when, from what and with what the file was made."""
+    """Return when the file was made, from which data, and with which versions and settings."""
     return results.provenance(path)
 
 

@@ -7,7 +7,7 @@ interrupted grid then resumes.
 
     make study STUDY="aim_comparison --output book/results/miura2025"
 
-makes the committed results again: the paper's settings on the real data, with more trials than its three.
+repeats the committed study, with the paper's settings on the real data and more trials than the paper's three.
 The four AIM methods run under two plans, as printed and as in the authors' later code (`PLANS`).
 """
 
@@ -340,7 +340,7 @@ def kept(settings: Settings, *, epsilons=(1.0,), trials=3, printed=0, folder=RES
 
 
 def provenance(folder=RESULTS) -> dict:
-    """Return when, from what and with what the study in `folder` was made."""
+    """Return when the study in `folder` was made, from which data, and with which versions and settings."""
     return results.provenance(Path(folder) / _FILES["scores"])
 
 

@@ -1,4 +1,4 @@
-"""AIM and staged residuals compared with other programs, over the seeds that `make peers` has kept (beyond miura2025)."""
+"""Compare AIM and staged residuals with other programs, over the seeds that `make peers` has kept (beyond miura2025)."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def behind(found: pd.DataFrame, ours: str = OURS) -> pd.DataFrame:
 
     found : a `summary` of `ours`
 
-    The result has a row for each table, epsilon and peer. Its columns are 1-way to 3-way, CPU and memory (the peer's costs
-    over ours), and first, the CPU including the imports of our first run in a process. Column ratio is the peer's 2-way
-    error over ours, and spread is its standard error.
+    The result has a row for each table, epsilon and peer. Its columns are 1-way to 3-way, CPU and memory (the peer's
+    costs divided by ours), and first, which is like CPU but includes the imports of our first run in a process. The
+    column ratio is the peer's 2-way error divided by ours, and spread is the standard error of this ratio.
     """
     own, peers = (found.xs(ours, level="program"), found.drop(index=ours, level="program"))
     own = own.reindex(peers.index.droplevel("program")).set_index(peers.index)

@@ -6,7 +6,7 @@ from perturbed records start from the same ones. Finished cells may be kept on d
 
     python -m notebooks.studies.anonymization_comparison --output book/results/hasegawa2015
 
-makes the committed results again: the paper's setting on the real data, in all readings of
+repeats the committed study, with the paper's setting on the real data, in all interpretations of
 `notebooks.studies.anonymization_readings`. With ``--plan rivals``, it makes the results of the baselines with the
 second loss, and those of local differential privacy at the same epsilon (`notebooks.studies.local_marginals`). With
 ``--plan setups``, it makes those of the reconstruction in the remaining setups.

@@ -1,4 +1,4 @@
-"""Interpretations of the experiment of hasegawa2015, section 5: how Adult is anonymized and what is then predicted.
+"""Interpretations of the experiment of hasegawa2015, section 5: how Adult is anonymized, and how the income is then predicted.
 
 The paper leaves many decisive settings open. A `Setup` is one interpretation of how records are perturbed. `WEIGHINGS`
 and `BASELINES` are interpretations of how perturbed and original records are used.
@@ -105,7 +105,7 @@ def split_records(frame, records, trial, *, seed, age="numeric") -> Split:
 
 
 def predict(train, test, kinds, weights=None) -> float:
-    """Return the AUC on the `test` numbers of the logistic regression of the income on the other attributes of `kinds`.
+    """Return the AUC, on the `test` numbers, of logistic regression of the income on the other attributes in `kinds`.
 
     The result is NaN if the training records lack a class.
     """

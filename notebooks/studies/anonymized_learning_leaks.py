@@ -114,7 +114,7 @@ def many_batches(inputs, epsilon, batches, *, learning_rate=100.0, small=0.1, ru
     The network is that of `two_batches`, and the first batch is that of `BATCHES`, where neighbours differ. Each later
     batch is a pair of records of either label, with the input 1 at the watched weight and `small` at all others. The
     event is that the first change is -1/2 and the others are 1/2. The other parameters are drawn `runs` times for each
-    neighbour, and the probabilities of the event given them are averaged.
+    neighbour, and the conditional probabilities of the event are averaged.
 
     inputs : integer in [1, 1000]; epsilon : in (0, 10]; batches : K, integer in [2, 100]
     learning_rate, small : in (0, 1e100]; runs : integer >= 1; rng : numpy Generator

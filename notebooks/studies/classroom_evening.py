@@ -2,10 +2,10 @@
 
     python -m notebooks.studies.classroom_evening
 
-writes book/results/classroom/evening.csv, which contains each step's command and the time it took. The commands are
-those of an instructor, in a clone of the current commit with a separate environment. The students are simulated. Each
-hands in the solutions of their variant. In one notebook of five a solution cell is left empty, and a few submissions
-are hostile or damaged.
+writes book/results/classroom/evening.csv, which contains each step's command and the time it took. An instructor would
+run the same commands; here they run in a clone of the current commit with a separate environment. The students are
+simulated. Each hands in the solutions of their variant. In one notebook of five a solution cell is left empty, and a
+few submissions are hostile or damaged.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from lib.numerics import checks
 
 
 def observed(network, features, labels, *, chunk=256) -> Intervals:
-    """Return the smallest and largest values over the records, in the form of `change_bounds`; computed in float64.
+    """Return the smallest and largest values over the records, in the form of `change_bounds` and in float64.
 
     features, labels : as for `network.train`; chunk : integer >= 1, the number of records processed at a time
     """

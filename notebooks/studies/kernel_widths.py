@@ -2,8 +2,8 @@
 
 The paper does not give the scaling of the features, nor the k, the number of records and the candidates of its
 cross-validation. So each combination is run on several splits of Adult. The perturbed records are those of Figure 1's
-study. A cell of the grid says how many of them cross-validation uses. To make the committed results on the real data
-again:
+study. A cell of the grid says how many of them cross-validation uses. This command repeats the committed study on the
+real data:
 
     python -m notebooks.studies.kernel_widths --output book/results/hasegawa2015/widths.csv
 """

@@ -28,7 +28,7 @@ class _Hashing(OLH):
         return self._randomizer.perturb(own.astype(np.int64), rng=rng).astype(np.uint64)
 
     def _other(self, own, rng):
-        """Return one of the other buckets, all equally likely."""
+        """Return a uniformly random bucket other than `own`."""
         return (own + 1 + rng.integers(self.g - 1, size=own.size).astype(np.uint64)) % np.uint64(self.g)
 
 

@@ -6,8 +6,9 @@ when finished; an interrupted study resumes (`notebooks.studies.grid`).
 
     python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
 
-makes the committed results again: the paper's settings on the real data, in all `VARIANTS`. The results of the variants at
-epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10, in a separate file.
+repeats the committed study, with the paper's settings on the real data, in all `VARIANTS`. The results of the variants
+at epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10, in a separate
+file.
 """
 
 from __future__ import annotations
@@ -144,7 +145,7 @@ def per_parameter(method, epsilon, settings, records, delta=DELTA) -> float:
 
 
 def promises(method, epsilon, settings=Settings(), records=45_222 - 4_522) -> tuple[float, float, float]:
-    """Return the epsilons proved for a stated `epsilon`: of one parameter, of the whole model, and of the model at `DELTA`.
+    """Return the epsilons proved for a stated `epsilon`: for one parameter, the whole model, and the model at `DELTA`.
 
     method : one of `METHODS`; neighbours have one record replaced; inf means no guarantee
     settings, records : as in `statement`; the default is nine of ten folds of Adult

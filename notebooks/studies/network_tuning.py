@@ -7,7 +7,7 @@ not run again. No method pays the privacy cost of this choice.
 
     python -m notebooks.studies.network_tuning --output book/results/sei2017/tuned.csv
 
-makes the committed results again.
+repeats the committed study.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ _MASS = np.exp(-(_Z**2) / 2) * (_Z[1] - _Z[0]) / np.sqrt(2 * np.pi)
 class TwoSteps:
     """A first Gaussian step and the choice of a second; see `two_steps`.
 
-    epsilon, delta : what either choice costs if fixed in advance
+    epsilon, delta : the cost of each choice if it is fixed in advance
     first, second : sensitivity over sigma of the Gaussian steps
     response : epsilon of the randomized response
     """
@@ -63,7 +63,7 @@ class TwoSteps:
 
 
 def two_steps(epsilon: float, delta: float, share: float = 0.5) -> TwoSteps:
-    """Return the example where both choices cost exactly (epsilon, delta).
+    """Return the example in which each choice costs exactly (epsilon, delta).
 
     epsilon : (0, 10]; delta : [1e-9, 0.01]
     share : (0, 1), the first step's sensitivity over sigma, divided by that of a single Gaussian step of the same cost

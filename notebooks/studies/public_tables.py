@@ -67,7 +67,7 @@ SLOPES = {"flights": ("arr_delay", "dep_delay"), "wages": ("wage", "education"),
 
 
 def slope(frame: pd.DataFrame, predicted: str, by: str) -> float:
-    """Return the slope of the linear regression of `predicted` on `by`, over the records that lack neither."""
+    """Return the slope of the linear regression of `predicted` on `by`, over the records that have the two values."""
     both = frame[[by, predicted]].astype(float).dropna()
     return float(np.polyfit(both[by], both[predicted], 1)[0])
 

@@ -1,7 +1,7 @@
 """Beyond Figure 1 of hasegawa2015: the value of perturbed records at any total epsilon, for any analysis.
 
 A study is a grid over numbers of records, total local epsilons, methods and random splits. Every method that starts
-from perturbed records gets the same ones. The committed results, of the real data, are made again by
+from perturbed records gets the same ones. The following command repeats the committed study on the real data:
 
     python -m notebooks.studies.reconstruction_limits --output book/results/hasegawa2015/beyond.csv
 
@@ -107,7 +107,7 @@ def inverted_shares(data: Perturbed) -> dict:
 
 
 def share_error(estimate, truth) -> float:
-    """Return half the sum of absolute differences of the proportions, as a mean over the attributes."""
+    """Return half the sum of the absolute differences between the proportions, averaged over the attributes."""
     return float(np.mean([np.abs(estimate[name] - truth[name]).sum() / 2 for name in truth]))
 
 
@@ -275,7 +275,7 @@ def widths(data: Perturbed, test, candidates, *, rng) -> pd.DataFrame:
     The features have variance 1.
 
     held out : mean log-density of a random half of the perturbed records under the fit to the other half, minus the
-    mean log-density under equal weights, in nats; the classes are fitted separately. Cross-validation compares this
+        mean log-density under equal weights, in nats; the classes are fitted separately. Cross-validation compares this
         number
     auc, effective : the AUC of the fit to all records on the original `test` records, and its effective sample size
     """

@@ -228,7 +228,7 @@ BUGS = [
 
 
 def keep(command, attacks, file) -> None:
-    """Run `attacks` and write what each proved to `file`, which `command` makes."""
+    """Run `attacks` and write the bound that each proved to `file`; `command` is the module that calls this function."""
     rows, seed = [], 17
     for attack in attacks:
         found, bug = attack.run(seed), attack.bug.__name__.replace("_", " ") if attack.bug else ""

@@ -177,7 +177,7 @@ def counted_ten_times():
 
 
 def empty_cells_without_noise():
-    """Add no noise where the count is 0, which is where the integer form of one attribute is smallest."""
+    """Add no noise to counts of 0, for which the integer form of one attribute is smallest."""
     return _noisy(lambda whole, noise: np.where(whole == whole.min(), whole, whole + noise))
 
 

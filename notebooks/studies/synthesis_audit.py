@@ -61,7 +61,7 @@ def attack(data: ArrayLike, record: ArrayLike, sizes: ArrayLike, *, trials: int,
            rng: np.random.Generator) -> list[float]:  # fmt: skip
     """Return lower bounds on epsilon at `delta`, one for each size of a release, for `data` (n, d) and `data` with `record` (d,).
 
-    Each bound holds with probability at least `confidence`, in (0, 1). For bounds that hold together, divide 1 -
+    Each bound holds with probability at least `confidence`, in (0, 1). For bounds that hold simultaneously, divide 1 -
     `confidence` among them.
 
     trials : releases of each data set, integer in [2, inf); delta : [0, 1)

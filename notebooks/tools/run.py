@@ -345,8 +345,7 @@ def shown(path: Path) -> str:
 
 
 def requested(arguments) -> dict:
-    """Return the requested values: those of --full, then of -f, then of each -p. A later value replaces an earlier
-    one."""
+    """Return the requested values from --full, -f and each -p, in this order. A later value replaces an earlier one."""
     values, notebook = {}, arguments.notebook[0].resolve()
     if arguments.full:
         name, every = f"{notebook.parent.name}/{notebook.stem}", _mapping(FULL)

@@ -61,7 +61,7 @@ def child(module, function, *arguments, python=sys.executable, limit=None) -> di
     limit : CPU seconds, an integer, after which the process is ended; the line is then only {"unfinished_after_cpu_s":
         limit}
 
-    Raises ``subprocess.CalledProcessError`` if the process fails; what it wrote on standard error is shown.
+    Raises ``subprocess.CalledProcessError`` if the process fails; its standard error is shown.
     """
     command = [
         python,

@@ -79,7 +79,7 @@ def install(tool: str, cells: Path) -> Path:
 
 
 def run(tool: str, number: int, table: Path, cells: Path) -> dict:
-    """Run the script of a tool in the folder `cells`, and return what it cost, its errors and its answers.
+    """Run the script of a tool in the folder `cells`, and return its cost, its errors and its answers.
 
     Raises ``RuntimeError`` if the script fails.
     """
@@ -105,7 +105,7 @@ def errors(table: Path, made: Path) -> dict:
 
 
 def summary(tool: str, runs: list[dict], truth: list[float]) -> dict:
-    """Return the row of a tool: its commands and lines, and means over its runs; errors in per cent.
+    """Return a tool's row, with its commands, its number of lines, and means over its runs; errors are in per cent.
 
     `reads` says what the tool reads from the records without noise, beyond the public ranges and values. The errors of the three
     answers are relative. `covered` is the percentage of the intervals that contain the true answer.
