@@ -13,7 +13,6 @@ The forms follow these sources, in stored copies read on 29 November 2026:
 from __future__ import annotations
 
 import json
-import re
 import zipfile
 from pathlib import Path
 
@@ -63,9 +62,9 @@ def write(records: list[dict], keys: dict, target: Path) -> None:
     table(target / "canvas.csv", canvas(rows, records, keys), None if rows else CANVAS)
     for name in keys:
         mine = [record for record in records if record["assignment"] == name]
-        if sheet := worksheet(mine, keys):
+        if sheet := worksheet(mine):
             table(target / f"moodle-{name}.csv", sheet)
-        if any(_number(record, keys)[0] == "Gradescope" for record in mine):
+        if any(_number(record)[0] == "Gradescope" for record in mine):
             _autograder(target / f"gradescope-{name}.zip", results(mine))
 
 
@@ -78,12 +77,11 @@ def platform(records: list[dict]) -> list[dict]:
     return [{"student": student} | {name: final(row.get(name, [])) for name in names} for student, row in files.items()]
 
 
-def _number(record: dict, names) -> tuple[str, str]:
+def _number(record: dict) -> tuple[str, str]:
     """Return the platform that the name of a record's file comes from, and its number of the student; or twice nothing."""
-    named = submissions.named(record["file"], names) if record["file"] else ""
-    if re.fullmatch(r"submission_\d+", named):
-        return "Gradescope", named
-    said = submissions.PLATFORM.fullmatch(named)
+    if submissions.GRADESCOPE.fullmatch(record["called"]):
+        return "Gradescope", record["called"]
+    said = submissions.PLATFORM.fullmatch(record["called"])
     return ("Moodle" if "_assignsubmission_" in said[0].lower() else "Canvas", said[2]) if said else ("", "")
 
 
@@ -95,7 +93,7 @@ def canvas(rows: list[dict], records: list[dict], keys: dict) -> list[dict]:
     """
     numbers: dict = {}
     for record in records:
-        system, number = _number(record, keys)
+        system, number = _number(record)
         if system == "Canvas":
             numbers.setdefault(record["student"], set()).add(number)
     heads = dict.fromkeys(CANVAS, "")
@@ -111,11 +109,11 @@ def canvas(rows: list[dict], records: list[dict], keys: dict) -> list[dict]:
     return [first, *found]
 
 
-def worksheet(records: list[dict], keys: dict) -> list[dict]:
+def worksheet(records: list[dict]) -> list[dict]:
     """Return the rows of Moodle's grading worksheet for the `records` of an assignment, if their names are Moodle's."""
     files: dict = {}
     for record in records:
-        system, number = _number(record, keys)
+        system, number = _number(record)
         if system == "Moodle":
             files.setdefault((record["student"], number), []).append(record)
     return [

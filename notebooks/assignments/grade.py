@@ -71,7 +71,7 @@ FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
 PAGE_SECONDS = 20
 GIVEN_UP = "could not be graded"
-NOT_RUN = ("noted", "changed", "digest")  # of a submission, no part of its run
+NOT_RUN = ("noted", "changed", "digest", "called")  # of a submission, no part of its run
 
 
 # ---- a function in a process of its own, as long as it may take
@@ -187,7 +187,9 @@ def grade_all(found: list, course: Course, jobs: int) -> list[dict]:
         finally:
             for process, *_ in running.values():
                 process.kill()
-    return [_read(place) | {"noted": each.noted, "digest": each.digest} for each, place in placed]
+    return [
+        _read(place) | {"noted": each.noted, "digest": each.digest, "called": each.called} for each, place in placed
+    ]
 
 
 def _grade_student(group: list, course: Course, folder: Path, number: int) -> None:

@@ -41,6 +41,7 @@ APPENDED = re.compile(r"(_late)?(_\d+(_.*|-\d+)?)?( \(\d+\))?")
 PLATFORM = re.compile(
     r"(.+?)(?:_late)?_(\d+)_(?:assignsubmission_(?:file|onlinetext)(?:_.*)?|\d{3,}(?:_.*|-\d+)?)", re.IGNORECASE
 )
+GRADESCOPE = re.compile(r"submission_\d+")
 EXPORT = re.compile(r"assignment_\d+_export")  # Gradescope's folder around those of the submissions
 IGNORED = re.compile(r"(^|/)(\.[^./]|__MACOSX/|lib/|site-packages/|submission_metadata\.yml$)")
 
@@ -50,7 +51,8 @@ class Submission:
     """One file. `cells` is empty if it could not be read; `name` is the assignment, or empty.
 
     Students read the `problems` on their pages; what is `noted` is for the instructor only. The file, or the zip file that
-    contains it, was last `changed` at this time, in seconds since 1970. Its content has this SHA-256 `digest`.
+    contains it, was last `changed` at this time, in seconds since 1970. Its content has this SHA-256 `digest`. Its folder
+    or file is `called` so, which may contain the number that a platform has for the student.
     """
 
     student: str
@@ -63,6 +65,7 @@ class Submission:
     noted: list[str] = field(default_factory=list)
     changed: float | None = None
     digest: str = ""
+    called: str = ""
 
 
 def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submission]:
@@ -70,20 +73,31 @@ def collect(folder: Path, keys: dict, known: Collection[str] = ()) -> list[Submi
 
     Each submission gets the name that its folder or file means: one of the students' names in `known` if there are
     any, else the name without what a platform has appended. A student in `known` without a file has a submission
-    without cells.
+    without cells. The zip files or folders of a class that a platform hands out may be in `folder` as they are.
     """
     names = _Names()
-    found, others, taken = [], {}, set()
+    found, rest, taken = [], [], set()
     for file, changed, content, problem in _files(folder, names):
         while file in taken:  # a zip file may have two of one name, which identifies marks by hand
             file += " (again)"
         taken.add(file)
-        student = named(file, keys)
         if problem or _is_notebook(file, content):
-            found.append(_read(student, file, content, problem, keys))
+            found.append(_read(named(file, keys), file, content, problem, keys))
             found[-1].changed, found[-1].digest = changed, hashlib.sha256(content).hexdigest()
         else:
-            others.setdefault(student, []).append(file)
+            rest.append(file)
+    deeper = _is_deeper([submission.file for submission in found], keys, known)
+    if deeper:
+        for submission in found:
+            top, _, inner = submission.file.partition("/")
+            submission.student = named(inner, keys)
+            if top.lower().endswith(".zip"):
+                submission.changed = None  # this was when the instructor fetched the zip file
+    others: dict[str, list[str]] = {}
+    for file in rest:
+        place = file.partition("/")[2] if deeper else file
+        if not deeper or _means_student(place, keys, known):
+            others.setdefault(named(place, keys), []).append(file)
     for student in others.keys() - {submission.student for submission in found}:
         files = ", ".join(sorted(others[student])[:5])
         found.append(Submission(student, min(others[student]), problems=[f"no notebook, only {files}"]))
@@ -216,6 +230,22 @@ def named(file: str, keys) -> str:
     return rest or stem
 
 
+def _is_deeper(files: list[str], keys, known: Collection[str]) -> bool:
+    """Return whether every file is within a folder or zip file of a class, such as a platform hands out, so that the next
+    name means the student.
+
+    Then no name at the top means a student: what one student hands in cannot count as the work of others.
+    """
+    inner = [file.partition("/")[2] for file in files]
+    means = [_means_student(file, keys, known) for file in (*inner, *files)]
+    return bool(files) and all(means[: len(files)]) and not any(means[len(files) :])
+
+
+def _means_student(file: str, keys, known: Collection[str]) -> bool:
+    name = named(file, keys) if file else ""
+    return bool(PLATFORM.fullmatch(name) or GRADESCOPE.fullmatch(name) or _meant(name, known))
+
+
 def _identify(found: list[Submission], known: Collection[str]) -> None:
     """Give each submission the name of the student that its folder or file means.
 
@@ -223,6 +253,7 @@ def _identify(found: list[Submission], known: Collection[str]) -> None:
     """
     meant, numbers = [], {}
     for submission in found:
+        submission.called = submission.student
         said = PLATFORM.fullmatch(submission.student)
         meant.append(_meant(submission.student, known) if known else said[1] if said else submission.student)
         if said:

@@ -25,7 +25,8 @@ def record(student, file, points=2.0, name=NAME, **more):
         "note": "<b>",
     }
     known = {"student": student, "file": file, "assignment": name, "language": "en", "problems": ["a cell is missing"]}
-    return known | {"digest": f"digest of {file}", "questions": [question]} | more
+    known |= {"digest": f"digest of {file}", "called": submissions.named(file, KEYS) if file else ""}
+    return known | {"questions": [question]} | more
 
 
 def written(folder, *records):

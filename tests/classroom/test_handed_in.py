@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import unicodedata
@@ -217,6 +218,29 @@ def test_two_persons_of_one_name_are_two(tmp_path, known):
         one.student != other.student
         and one.noted[0] == "several persons are called 'Sato Ken': rename their folders or files"
     )
+
+
+@pytest.mark.parametrize("known", [(), ("Sato Ken", "mori")])
+@pytest.mark.parametrize("zipped", [False, True])
+def test_the_files_of_a_class_may_be_in_the_folder_or_zip_file_of_a_platform(tmp_path, zipped, known):
+    files = MOODLE.format("Sato Ken", 4711), f"mori_12345_67890_{NAME}.ipynb"
+    handed_in(tmp_path, *(f"week 1/{file}" for file in files))
+    (tmp_path / "week 1/list.csv").write_text("Sato Ken")
+    if zipped:
+        shutil.make_archive(str(tmp_path / "week 1"), "zip", tmp_path / "week 1")
+        shutil.rmtree(tmp_path / "week 1")
+    found = collected(tmp_path, known)
+    assert [(each.student, each.problems) for each in found] == [("Sato Ken", []), ("mori", [])]
+    assert [exports._number(vars(each)) for each in found] == [("Moodle", "4711"), ("Canvas", "12345")]
+    assert [each.changed is None for each in found] == [zipped] * 2, "the zip file's time is that of the instructor"
+
+
+@pytest.mark.parametrize(("known", "beside"), [(("eve", "mori"), ()), ((), [f"mori_{NAME}.ipynb"])])
+def test_nobody_hands_in_for_another_who_is_named_in_a_zip_file(tmp_path, known, beside):
+    handed_in(tmp_path / "own", MOODLE.format("mori", 4711))
+    shutil.make_archive(str(tmp_path / "class/eve"), "zip", tmp_path / "own")
+    found = collected(handed_in(tmp_path / "class", *beside), known)
+    assert [each.student for each in found if each.file.startswith("eve.zip")] == ["eve"]
 
 
 @pytest.mark.slow

@@ -33,7 +33,7 @@ def record(student="ann", points=1.0, name=NAME, code="low = 0", file=""):
     }
     answer = question | {"id": ANSWER, "by_hand": True, "points": None, "note": "", "text": f"What {student} thinks."}
     file = file or f"{student}/{name}.ipynb"
-    return {"student": student, "file": file, "assignment": name, "questions": [question, answer], "problems": [], "noted": [], "language": "en",
+    return {"student": student, "file": file, "assignment": name, "questions": [question, answer], "problems": [], "noted": [], "called": student, "language": "en",
             "plan": [{"kind": "solution", "type": "code", "shown": code, "outcome": {"outputs": []}}], "walls": "none", "variant": "default",
             "shown": {"cells": [], "answers": {ANSWER: f"<p>What {student} thinks.</p>"}}}  # fmt: skip
 
