@@ -48,6 +48,7 @@ WHERE = """\
 UNPACK = """\
 def _unpack():
     import importlib
+    import sys
     import zipfile
     from pathlib import Path
 
@@ -58,8 +59,11 @@ def _unpack():
         for file in archive.namelist():
             target = Path(*Path(file).parts[1:])
             if target.suffix not in ("", ".ipynb"):
+                if target.parts[0] == "lib":  # other assignments have another part of it
+                    target = Path("{name}") / target
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(archive.read(file))
+    sys.path.insert(0, str(Path("{name}").resolve()))
     importlib.invalidate_caches()
 
 

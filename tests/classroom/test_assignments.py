@@ -315,15 +315,14 @@ def test_a_platform_s_usual_packages_are_enough(cases, name):
 
 @pytest.mark.slow
 def test_the_first_cell_of_a_notebook_alone_unpacks_the_zip_file_or_says_that_it_is_missing(cases, tmp_path):
-    case = cases["laplace"]
-    make_assignments.make(case, tmp_path / "laplace.zip")
+    make_assignments.make(cases["laplace"], tmp_path / "laplace.zip")
     (tmp_path / "alone").mkdir()
     (tmp_path / "alone/laplace.ipynb").write_text("what a student has written")
-    given = [cell.source for cell in case.released.cells if assignment.kind(cell) == "given"][:3]
-    assert "zipfile" in given[0] and "from lib" in given[2]
     not_ours = "import sys\nsys.meta_path[:] = [each for each in sys.meta_path if 'Editable' not in str(each)]\n"
 
-    def run():
+    def run(name="laplace"):
+        given = [cell.source for cell in cases[name].released.cells if assignment.kind(cell) == "given"][:3]
+        assert "zipfile" in given[0] and "from lib" in given[2]
         command = [sys.executable, "-c", not_ours + "\n".join(given)]
         return subprocess.run(command, cwd=tmp_path / "alone", env=OWN, capture_output=True, text=True)
 
@@ -335,6 +334,9 @@ def test_the_first_cell_of_a_notebook_alone_unpacks_the_zip_file_or_says_that_it
         assert run().stdout.startswith("48,842 records")
     assert (tmp_path / "alone/laplace.ipynb").read_text() == "what a student has written"
     assert (tmp_path / "alone/check.py").exists()
+    make_assignments.make(cases["gaussian_records"], tmp_path / "alone/gaussian_records.zip")
+    assert run("gaussian_records").stdout.startswith("40 records"), "another assignment in the same folder"
+    assert run().stdout.startswith("48,842 records")
 
 
 @pytest.mark.slow
