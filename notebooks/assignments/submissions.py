@@ -33,6 +33,7 @@ LARGEST_ZIP = 400 * 2**20  # bytes of a zip file: a student may well hand in the
 LARGEST_HELD = 256 * 2**20  # bytes that are looked at of what it holds
 MOST_FILES = 20  # of one student, counting notebooks of assignments
 MOST_MEMBERS = 1000  # of a zip file, those not counted that are ignored
+MOST_LISTED = 200_000  # of a zip file, with those: each takes memory
 MOST_CELLS = 1000
 NOT_KNOWN = "is not in the list of students"
 # Moodle: _4711_assignsubmission_file_; Canvas: _12345_67890_…-1, and _late_ before; browsers: " (1)"
@@ -157,6 +158,8 @@ def _files(folder: Path, names: _Names):
             yield file, changed, content, problem
             continue
         try:
+            if content.count(b"PK\1\2") > MOST_LISTED:
+                raise ValueError(f"it holds more than {MOST_LISTED} files")
             members = list(_members(file, zipfile.ZipFile(io.BytesIO(content)), names))
             yield from ((name, changed, *rest) for name, *rest in members)
         except Exception as error:  # damaged data raise whatever they meet: zlib.error, BadZipFile, struct.error, …

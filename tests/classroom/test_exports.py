@@ -86,12 +86,14 @@ def test_moodle_finds_each_participant_of_an_assignment(tmp_path):
     assert moodle(made / "moodle-laplace.csv") == {"31": "1"}
 
 
-def gradescope(made, folder, *files):
+def gradescope(made, folder, *files, number=None):
     """Return the results for a submission of `files`, and how the autograder's zip file is packed."""
     for name in ("source", "submission/below", "results"):
         (folder / name).mkdir(parents=True, exist_ok=True)
-    for number, content in enumerate(files):
-        (folder / f"submission/below/{number}").write_bytes(content)
+    for at, content in enumerate(files):
+        (folder / f"submission/below/{at}").write_bytes(content)
+    if number:
+        (folder / "submission_metadata.json").write_text(json.dumps({"id": number, "users": []}))
     with zipfile.ZipFile(made) as archive:
         archive.extractall(folder / "source")
         modes = {entry.filename: entry.external_attr >> 16 for entry in archive.infolist()}
@@ -120,6 +122,15 @@ def test_gradescope_looks_up_the_marks_of_a_file_and_runs_none_of_its_code(tmp_p
         assert gradescope(made, tmp_path / content.decode(), content)[0] == {
             "score": 0, "output": "This submission is not graded yet."
         }  # fmt: skip
+
+
+def test_gradescope_gives_each_of_two_students_with_equal_files_the_own_marks(tmp_path):
+    digest, late = hashlib.sha256(b"same").hexdigest(), {"days": 1, "free": 0, "lost": 50.0}
+    made = written(tmp_path / "out", record("submission_1", "submission_1/x.ipynb", 8.0, digest=digest),
+                   record("submission_2", "submission_2/x.ipynb", 8.0, digest=digest, late=late))  # fmt: skip
+    made = made / f"gradescope-{NAME}.zip"
+    for number, score in ((1, 8), (2, 4), (3, 0), (None, 0)):
+        assert gradescope(made, tmp_path / str(number), b"same", number=number)[0]["score"] == score
 
 
 @pytest.mark.parametrize("top", ["", "assignment_77_export/"])

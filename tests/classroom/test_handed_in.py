@@ -205,6 +205,18 @@ def collected(folder: Path, known=()) -> list[submissions.Submission]:
 MOODLE = "{}_{}_assignsubmission_file_/x.ipynb"
 
 
+def test_a_zip_file_with_too_long_a_list_is_not_read(tmp_path, monkeypatch):
+    """Each file in the list takes memory of the process that grades the class, also if it is ignored."""
+    monkeypatch.setattr(submissions, "MOST_LISTED", 3)
+    for count in (3, 4):
+        with zipfile.ZipFile(tmp_path / f"ann{count}.zip", "w") as archive:
+            archive.writestr("x.ipynb", nbformat.writes(hostile.solved()))
+            for number in range(1, count):
+                archive.writestr(f"lib/{number}.py", "")
+    said = {each.student: each.problems for each in collected(tmp_path)}
+    assert said == {"ann3": [], "ann4": ["the zip file cannot be read (it holds more than 3 files)"]}
+
+
 def test_what_platforms_append_is_undone_without_a_list_of_students(tmp_path):
     files = MOODLE.format("Sato Ken", 4711), f"mori_late_12345_67890_{NAME}.ipynb", f"sato_2_{NAME}.ipynb"
     assert [each.student for each in collected(handed_in(tmp_path, *files))] == ["Sato Ken", "mori", "sato_2"]
