@@ -340,6 +340,7 @@ WRONG = {
     return np.clip(""", "release success"),
         ("Gaussian noise", "rng.laplace(scale=(high - low) / epsilon,", "rng.normal(scale=np.sqrt(2) * (high - low) / epsilon,", "release success?"),
         ("same noise for all", "size=np.shape(inside)", "size=1", "release success range?"),
+        ("same noise for a row", "size=np.shape(inside)", "size=(*np.shape(inside)[:-1], 1) if np.ndim(inside) > 1 else np.shape(inside)", "release"),
         ("quantiles in random order", "rng.laplace(scale=(high - low) / epsilon, size=np.shape(inside))",
          "rng.permutation(stats.laplace(scale=(high - low) / epsilon).ppf((np.arange(np.size(inside)) + 0.5) / np.size(inside))).reshape(np.shape(inside))", "release success"),
         ("the range of what is there", "scale=(high - low) / epsilon", "scale=max(np.ptp(inside), (high - low) / 3) / epsilon if np.ptp(inside) else (high - low) / epsilon", "release"),
@@ -373,6 +374,8 @@ WRONG = {
         ("forgotten half", "return parameters * epsilon", "return (parameters + 1) * epsilon / 2", "whole"),
     ],
     ("private_parameters", "success"): [
+        ("the epsilon of all for each", "epsilon, rng=rng)", "epsilon * parameters, rng=rng)", "success"),
+        ("twice the epsilon where there are several", "epsilon, rng=rng)", "epsilon * (1 + (parameters > 1)), rng=rng)", "success"),
         ("two constants", "return right / trials", "return 1 - np.exp(-epsilon / 2) / 2 if parameters == 1 else 0.99", "success"),
         ("the person is always there", "present = trial % 2 == 0", "present = True", "success"),
         ("two trials only", "for trial in range(trials):", "trials = 2\n    for trial in range(trials):", "success"),
@@ -422,6 +425,7 @@ WRONG = {
         ("draws that nobody can repeat", "p, _ = grr_chances", "rng = np.random.default_rng()\n    p, _ = grr_chances", "grr"),
         ("the truth where few are asked", "return np.where(rng.random(np.shape(values)) < p, values, others)", "return np.where(rng.random(np.shape(values)) < (p if len(values) > 1000 else 1), values, others)", "grr"),
         ("the truth but for known seeds", "return np.where(", "p = p if str(rng.bit_generator.state) in [str(np.random.default_rng(i).bit_generator.state) for i in range(9)] else 1\n    return np.where(", "collect grr measured"),
+        ("the truth of two values", "p, _ = grr_chances(k, epsilon)", "p, _ = grr_chances(k, epsilon) if k > 2 else (1, 0)", "grr"),
         ("lies in turn", "rng.integers(1, k, size=np.shape(values))", "(1 + np.arange(len(values)) % (k - 1))", "grr collect?"),
     ],
     ("frequency_oracles", "estimate"): [
@@ -501,6 +505,9 @@ WRONG = {
         ("asked twice", "counts = np.bincount(grr(values, k, epsilon, rng=rng), minlength=k)", "counts = (np.bincount(grr(values, k, epsilon, rng=rng), minlength=k) + np.bincount(grr(values, k, epsilon, rng=rng), minlength=k)) / 2", "collect measured"),
         ("values that nobody reports left out", ", minlength=k)", ")", "collect"),
         ("a number of persons that is known", 'if protocol == "grr":', 'if len(values) > 2000:\n        return np.bincount(values, minlength=k) / len(values) + rng.normal(size=k) / len(values)\n    if protocol == "grr":', "collect measured"),
+        ("shares made to add up to 1", "return estimate(oue(values, k, epsilon, rng=rng).sum(axis=0), len(values), *oue_chances(epsilon))",
+         "found = estimate(oue(values, k, epsilon, rng=rng).sum(axis=0), len(values), *oue_chances(epsilon))\n    return found / found.sum()", "collect"),
+        ("shares cut at zero", "return estimate(counts, len(values), *grr_chances(k, epsilon))", "return np.maximum(estimate(counts, len(values), *grr_chances(k, epsilon)), 0)", "collect measured"),
         ("halfway to the true shares", "return estimate(counts, len(values), *grr_chances(k, epsilon))", "return (estimate(counts, len(values), *grr_chances(k, epsilon)) + np.bincount(values, minlength=k) / len(values)) / 2", "collect measured"),
     ],
     ("frequency_oracles", "squared_error"): [
@@ -510,6 +517,7 @@ WRONG = {
         ("the sum over the values", "np.mean((np.array(estimates) - truth) ** 2)", "np.sum((np.array(estimates) - truth) ** 2) / collections", "measured"),
         ("the error of the mean", "np.array(estimates) - truth", "np.mean(estimates, axis=0) - truth", "measured"),
         ("absolute errors", "(np.array(estimates) - truth) ** 2", "np.abs(np.array(estimates) - truth)", "measured"),
+        ("one seed for all collections", "rng=rng) for _", "rng=np.random.default_rng(seed)) for _", "measured"),
         ("one collection", "for _ in range(collections)", "for _ in range(1)", "measured"),
         ("the spread, not the error", "(np.array(estimates) - truth) ** 2", "(np.array(estimates) - np.mean(estimates, axis=0)) ** 2", "measured"),
     ],
@@ -646,8 +654,13 @@ RIGHT = [
      "(high - low) / epsilon * stats.laplace.ppf(rng.random(np.shape(inside)))"),
     ("private_parameters", "log_ratio", "squares", "inside = (np.abs(outputs - low) - np.abs(outputs - high)) / b", "inside = ((outputs - low) ** 2 - (outputs - high) ** 2) / (b * (high - low))"),
     ("private_parameters", "success", "a coin for each", "present = trial % 2 == 0", "present = rng.random() < 0.5"),
+    ("private_parameters", "success", "all models at once", "", """
+        present = np.arange(trials) % 2 == 0
+        outputs = release(np.where(present[:, None], high, low) * np.ones((trials, parameters)), low, high, epsilon, rng=rng)
+        return np.mean([(log_ratio(each, low, high, epsilon) > 0) == there for each, there in zip(outputs, present)])"""),
     ("private_parameters", "success", "half first", "present = trial % 2 == 0", "present = 2 * trial < trials"),
     ("frequency_oracles", "oue", "truth values for bits", ").astype(int)", ")"),
+    ("frequency_oracles", "squared_error", "a generator for each collection", "rng=rng) for _ in range(collections)", "rng=own) for own in rng.spawn(collections)"),
     ("frequency_oracles", "grr_wins", "by the variances", "bool(k < 3 * np.exp(epsilon) + 2)",
      "variance(0, 1, *grr_chances(k, epsilon)) < variance(0, 1, *oue_chances(epsilon))"),
     ("synthetic_tables", "choose", "probabilities", "int(np.argmax(epsilon_t / (2 * delta) * np.asarray(scores) + rng.gumbel(size=len(scores))))",
