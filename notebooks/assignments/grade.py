@@ -65,7 +65,7 @@ from notebooks.assignments import (  # noqa: E402
     submissions,
 )
 from notebooks.assignments.judge import Box, Limits  # noqa: E402
-from notebooks.assignments.tables import code_of, enter_marks, read_marks, roster, sign_of, table, variants  # noqa: E402
+from notebooks.assignments.tables import code_of, enter_marks, read_marks, roster, sign_of, table, text_of, variants  # noqa: E402
 
 FORK = multiprocessing.get_context("fork")
 ROOM = 4 * 2**30  # bytes for judging one submission and writing its page, on top of the loaded modules
@@ -391,6 +391,7 @@ def _run(arguments) -> None:
     if arguments.bank is not None and not arguments.bank.is_dir():
         raise ValueError(f"BANK must be a folder, got {arguments.bank}")
     for path in sorted(arguments.bank.glob("*.py")) if arguments.bank else ():
+        text_of(path)
         if path.stem not in assignment.names():
             known = ", ".join(assignment.names())
             raise ValueError(f"BANK: {path.name} must be named after an assignment, one of {known}")

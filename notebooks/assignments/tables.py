@@ -21,14 +21,23 @@ def table(path: Path, rows: list[dict], header=None) -> None:
 
 def read_table(path: Path) -> list[dict]:
     """Return the rows of a table written by `table`, or saved again by a spreadsheet, which may separate cells by
-    semicolons or tabs."""
+    semicolons or tabs. Raises ``ValueError`` for quotes that do not match, within which rows could vanish."""
+    text = text_of(path)
+    between = max(",;\t", key=text.partition("\n")[0].count)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=between, restval="", strict=True)
+    try:
+        return list(rows)
+    except csv.Error as error:
+        raise ValueError(f"{path}, line {rows.line_num + 1}: the quotes must match ({error})") from None
+
+
+def text_of(path: Path) -> str:
+    """Return the text of a file that an instructor has written."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as stream:
-            text = stream.read()
+            return stream.read()
     except UnicodeDecodeError:
-        raise ValueError(f"{path} must be in UTF-8: save it as CSV UTF-8") from None
-    between = max(",;\t", key=text.partition("\n")[0].count)
-    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=between))
+        raise ValueError(f"{path} must be in UTF-8: save it as UTF-8, or as CSV UTF-8") from None
 
 
 # A program that separates cells by another sign than the comma begins a new one after it, in spite of quotes.
@@ -59,7 +68,7 @@ def variants(path: Path) -> dict[str, str]:
 
 def roster(path: Path, option: str = "ROSTER") -> list[str]:
     """Return the students' names in a file with one name a line."""
-    names = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    names = [line.strip() for line in text_of(path).splitlines() if line.strip()]
     odd = [name for name in names if Path(name).name != name or name.startswith(".")]
     if odd or not names or len(set(names)) < len(names):
         raise ValueError(

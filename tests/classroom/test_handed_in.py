@@ -80,6 +80,18 @@ def test_a_table_in_another_encoding_and_two_marks_for_one_answer_are_refused(tm
     (tmp_path / "m.csv").write_text("file,question,points,comment\nx,a,2,\nx,b,,\nx,b,1,\nx,a,1,")
     with pytest.raises(ValueError, match="line 5: another row marks 'a' in 'x'"):
         tables.read_marks(tmp_path / "m.csv")
+    (tmp_path / "names.txt").write_bytes("佐藤".encode("cp932"))
+    with pytest.raises(ValueError, match="names.txt must be in UTF-8"):
+        tables.roster(tmp_path / "names.txt")
+
+
+@pytest.mark.parametrize("comment", ['"good', '"good" work'])
+def test_no_mark_vanishes_within_a_quote_that_does_not_end(tmp_path, comment):
+    (tmp_path / "m.csv").write_text(f"file,question,points,comment\nx,a,2,\nx,b,2,{comment}\nx,c,1,\nx\n")
+    with pytest.raises(ValueError, match="line 3: the quotes must match"):
+        tables.read_marks(tmp_path / "m.csv")
+    (tmp_path / "m.csv").write_text("file,question,points,comment\nx,c,1,\nx\n")
+    assert tables.read_marks(tmp_path / "m.csv") == {("x", "c"): (1.0, "", "")}
 
 
 def test_a_comment_without_points_stays_and_so_do_points_for_what_was_changed(tmp_path):
