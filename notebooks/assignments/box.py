@@ -13,15 +13,19 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import ctypes
+import errno
 import functools
 import gc
 import importlib
 import io
 import os
+import platform
 import resource
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import traceback
@@ -50,6 +54,8 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
     for stream in (0, 1, 2):
         os.dup2(nowhere, stream)
     shutil.copytree(Path(folder, "matplotlib"), Path(os.environ["HOME"], ".matplotlib"), dirs_exist_ok=True)
+    if confined:
+        _no_other_sockets()
     gc.disable()  # nothing loaded will be garbage
     for name in modules:
         importlib.import_module(name)
@@ -78,6 +84,32 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
                 os.waitpid(-1, 0)
         _clear(os.environ["HOME"], *(["/tmp"] if confined else []))
         control.send(b".")
+
+
+SYSTEMS = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # the kernel's number of each, and that of `socket`
+IO_URING = 425  # `io_uring_setup`: such a ring makes sockets as well
+SOCKETS = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
+
+
+def _no_other_sockets() -> None:
+    """Permit this process and its children only the kinds of sockets that its own network confines.
+
+    In a virtual machine AF_VSOCK reaches the host, from every network namespace. Raises ``RuntimeError`` if it still works.
+    """
+    if platform.machine() in SYSTEMS:
+        system, call = SYSTEMS[platform.machine()]
+        load, equal, least, end = 0x20, 0x15, 0x35, 0x06  # instructions of a filter: (what, if so, else, number)
+        kinds = [(equal, len(SOCKETS) - at, 0, kind) for at, kind in enumerate(SOCKETS)]
+        refuse = len(kinds) + 2  # from the check of the call
+        steps = [(load, 0, 0, 4), (equal, 0, refuse + 3, system), (load, 0, 0, 0), (least, refuse + 1, 0, 1 << 30),
+                 (equal, refuse, 0, IO_URING), (equal, 0, refuse, call), (load, 0, 0, 16), *kinds,
+                 (end, 0, 0, 0x50000 | errno.EAFNOSUPPORT), (end, 0, 0, 0x7FFF0000)]  # fmt: skip
+        code = ctypes.create_string_buffer(b"".join(struct.pack("<HBBI", *step) for step in steps))
+        program = struct.pack("@HP", len(steps), ctypes.addressof(code))
+        ctypes.CDLL(None).prctl(22, 2, ctypes.c_char_p(program), 0, 0)  # PR_SET_SECCOMP, with a filter
+    with contextlib.suppress(OSError):
+        socket.socket(getattr(socket, "AF_VSOCK", 40), socket.SOCK_STREAM).close()
+        raise RuntimeError("AF_VSOCK")
 
 
 def _clear(*places: str) -> None:

@@ -249,6 +249,30 @@ def test_one_process_serves_one_notebook_after_another(cases, box):
     assert homes == ["['d', 'kept']\n1\n"] * 2, "files and processes of the first are gone"
 
 
+SOCKETS = """
+import ctypes, socket
+made = []
+for kind in range(64):
+    try:
+        socket.socket(kind, socket.SOCK_RAW if kind == 16 else socket.SOCK_STREAM).close()
+        made.append(kind)
+    except OSError:
+        pass
+print(made, ctypes.CDLL(None).syscall(425, 4, ctypes.create_string_buffer(120)))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(confinement.way() == "none", reason="nothing confines a process here")
+def test_a_notebook_makes_no_socket_that_a_network_namespace_does_not_confine(cases, box):
+    with box.notebook() as line:
+        notebook = judge.Notebook(line, cases["gaussian_records"], judge.Limits(), time.monotonic() + 60)
+        [shown] = notebook.run(SOCKETS)["outputs"]
+    made, ring = shown["text"].rsplit(" ", 1)
+    assert {*json.loads(made)} <= {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6} and socket.AF_UNIX in json.loads(made)
+    assert int(ring) == -1
+
+
 LEAVES = """
 import os
 open("kept", "w").close()
