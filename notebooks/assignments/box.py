@@ -86,7 +86,10 @@ def main(folder: str, confined: bool, modules: list[str]) -> None:
         control.send(b".")
 
 
-SYSTEMS = {"x86_64": (0xC000003E, 41), "aarch64": (0xC00000B7, 198)}  # the kernel's number of each, and that of `socket`
+SYSTEMS = {
+    "x86_64": (0xC000003E, 41),
+    "aarch64": (0xC00000B7, 198),
+}  # the kernel's number of each, and that of `socket`
 IO_URING = 425  # `io_uring_setup`: such a ring makes sockets as well
 SOCKETS = (socket.AF_UNIX, socket.AF_INET, socket.AF_INET6)
 

@@ -269,7 +269,9 @@ def test_a_notebook_makes_no_socket_that_a_network_namespace_does_not_confine(ca
         notebook = judge.Notebook(line, cases["gaussian_records"], judge.Limits(), time.monotonic() + 60)
         [shown] = notebook.run(SOCKETS)["outputs"]
     made, ring = shown["text"].rsplit(" ", 1)
-    assert {*json.loads(made)} <= {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6} and socket.AF_UNIX in json.loads(made)
+    assert {*json.loads(made)} <= {socket.AF_UNIX, socket.AF_INET, socket.AF_INET6} and socket.AF_UNIX in json.loads(
+        made
+    )
     assert int(ring) == -1
 
 
