@@ -252,7 +252,8 @@ def _means_student(file: str, keys, known: Collection[str]) -> bool:
 def _identify(found: list[Submission], known: Collection[str]) -> None:
     """Give each submission the name of the student that its folder or file means.
 
-    Two persons may have one name: if a platform has two numbers for a name in one assignment, neither is renamed.
+    Two persons may have one name: if a platform has two numbers for a name in one assignment, neither is renamed. Names
+    that look alike, such as two forms of one accent, are noted.
     """
     meant, numbers = [], {}
     for submission in found:
@@ -269,6 +270,12 @@ def _identify(found: list[Submission], known: Collection[str]) -> None:
         elif name != submission.student:
             submission.noted.append(f"{submission.student!r} was identified as {name!r}")
             submission.student = name
+    alike: dict[str, set[str]] = {}
+    for submission in found:
+        alike.setdefault(_folded(submission.student), set()).add(submission.student)
+    for submission in found:
+        if len(alike[_folded(submission.student)]) > 1 and submission.student not in known:
+            submission.noted.append(f"several persons are called {submission.student!r}: rename their folders or files")
 
 
 def _meant(student: str, known: Collection[str]) -> str:

@@ -267,6 +267,14 @@ def test_nobody_hands_in_for_another_who_is_named_in_a_zip_file(tmp_path, known,
     assert [each.student for each in found if each.file.startswith("eve.zip")] == ["eve"]
 
 
+def test_names_that_look_alike_are_noted(tmp_path):
+    names = [unicodedata.normalize(form, "José") for form in ("NFC", "NFD")]
+    files = [*(f"{name}/x.ipynb" for name in names), "Ken/x.ipynb"]
+    found = {each.student: each.noted for each in collected(handed_in(tmp_path, *files))}
+    told = {name: [f"several persons are called {name!r}: rename their folders or files"] for name in names}
+    assert found == told | {"Ken": []}
+
+
 @pytest.mark.slow
 def test_whoever_handed_in_nothing_has_a_row(tmp_path, monkeypatch, capsys):
     ann, bob, zoe = collected(handed_in(tmp_path / "one", "bob/x.ipynb"), ["ann", "bob", "zoe"])
