@@ -296,6 +296,7 @@ WRONG = {
         ("draws that nobody can repeat", "keep = rng", "rng = np.random.default_rng()\n    keep = rng", "perturb"),
         ("nothing perturbed where the table is large", "keep = rng", "rho = 1 if len(values) > 100_000 or len(values) < 9 else rho\n    keep = rng", "perturb"),
         ("perturbed for known seeds only", "keep = rng", "rho = rho if str(rng.bit_generator.state) in [str(np.random.default_rng(i).bit_generator.state) for i in range(9)] else 1\n    keep = rng", "perturb"),
+        ("of two values always the other", "rng.integers(s, size=np.shape(values))", "rng.integers(s, size=np.shape(values)) if s > 2 else 1 - values", "perturb"),
         ("the next value in place of a draw", "rng.integers(s, size=np.shape(values))", "rng.choice([0, 1, 2, 3], size=np.shape(values)) % s", "perturb"),
     ],
     ("pk_anonymity", "transition"): [
