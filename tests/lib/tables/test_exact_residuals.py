@@ -16,6 +16,7 @@ from lib.mechanisms.noise import SystemRandomness
 from lib.release.counter import Counter
 from lib.tables import Domain, Table, residual_stages, staged_residuals
 from lib.tables import residual_queries as queries
+from lib.tables.counting import Counts
 from lib.tables.residual_answers import Answers
 from lib.tables.residual_queries import (
     RoundedDraws,
@@ -122,7 +123,7 @@ def test_squared_sensitivities_are_those_of_the_text(effect):
         assert worst == 0  # the number of records stays
 
 
-@pytest.mark.parametrize("sizes", [SIZES, (8, 4, 1, 2)], ids=str)
+@pytest.mark.parametrize("sizes", [SIZES, (12, 3, 1, 2)], ids=str)
 @pytest.mark.parametrize("effect", EFFECTS, ids=str)
 def test_the_longest_change_is_attained_and_not_exceeded(effect, sizes):
     """Brute force in integers: every record added to a table, and every record replaced by every other."""
@@ -434,11 +435,13 @@ RUNS = {
     "little budget": ((2, 3, 4), {"epsilon": 1e-3}),
     "few records": ((2, 3, 4), {"most": 24}),
     "much budget": ((2, 3, 4), {"epsilon": 100.0}),
-    "triples": ((3, 4, 2, 3), {"workload": 3, "epsilon": 100.0}),
     "triples and pairs": (
         (3, 4, 2, 5),
         {"workload": {("a0", "a1", "a2"): 2.0, ("a1", "a3"): 1.0}, "epsilon": 30.0, "max_cells": 60},
     ),
+    "many triples": ((2,) * 10, {"workload": 3, "epsilon": 100.0, "max_cells": 60}),
+    "triples, a public total": ((3, 4, 2, 3), {"workload": 3, "epsilon": 100.0, "total": 1000}),
+    "a large triple": ((30, 20, 18), {"workload": 3, "epsilon": 3e3, "records": 200}),
     "large tables": ((120, 100, 2), {}),
     "large tables, much budget": ((120, 100, 2), {"epsilon": 1e4, "max_cells": 300, "records": 200}),
     "a thousand values": ((1000, 30, 2), {"records": 100}),
@@ -454,6 +457,18 @@ def even(result, stage, pair):
         for names, values in before.answers.items():
             known.record(domain.axes(names), values, float(before.sigmas[names]) ** -2)
     return known.even(domain.axes(pair))
+
+
+def cost_by_hand(stage, domain, neighbours) -> Fraction:
+    """Return mu^2 of a stage by the noise that was drawn, in fractions. For bounded neighbours, it asks for triples only."""
+    cost, bounded = Fraction(0), neighbours == "bounded"
+    for names, sigma in stage.sigmas.items():
+        parts = sorted(1 - Fraction(1, n) for n in domain.shape(names))
+        if stage.norms:
+            cost += math.prod(4 * part**2 for part in parts) * (4 if bounded else 1) / sigma**2
+        else:
+            cost += (2 * math.prod(parts[1:]) if bounded else math.prod(parts)) / sigma**2
+    return cost
 
 
 # Each run with both relations, and with even and odd counts, in turn.
@@ -487,18 +502,25 @@ def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbou
         many = 1_000_001 if len(sizes) < 4 and not all_even else 20_000
         tables += [Table(product[:1], domain), Table(np.resize(tables[1].records, (many, len(sizes))), domain)]
         tables.append(Counter(domain, min(len(sizes), 3)))
-    given, sources, centres = [], [], []
+    given, sources, centres, reads = [], [], [], []
     values = np.random.default_rng(7).integers(-3000, 3000, 2**17) if not all_even else np.zeros(2**17, dtype=np.int64)
 
     def noisy(self, table, scale):
         assert self.rng is sources[-1]
         given.append((table, scale))
         if table.dtype == object:  # a norm
-            return abs(int(values[len(given)])) * (1 + int(scale)), float(scale)
+            few = len(centres[-1].shape) == 3 and (len(given) + 1) % 3  # CLEAR deviations, or one, for some triples
+            deviations = few or abs(int(values[len(given)]))
+            return round(deviations * scale) if not all_even else 0, float(scale)
         if table.ndim == 0:
             return np.asarray(most), float(scale)
         spread = values[: table.size].reshape(table.shape)
         return spread * (1 + int(scale) // 3000), float(scale)
+
+    class Noting(Counts):
+        def __call__(self, attributes):
+            reads.append(attributes)
+            return super().__call__(attributes)
 
     def around(counts, expected, *others):
         centres.append(expected)
@@ -507,9 +529,11 @@ def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbou
     def everything(table):
         given.clear()
         centres.clear()
+        reads.clear()
         sources.append(seeded(3))
         result = staged_residuals(table, delta=1e-6, **options)
         asked = [(stage, names, sigma) for stage in result.stages for names, sigma in stage.sigmas.items()]
+        assert reads == [names for _, names, _ in asked]
         for (stage, names, sigma), (integers, scale) in zip(asked, given, strict=True):
             if stage.norms:
                 centre = (
@@ -521,8 +545,12 @@ def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbou
             else:
                 assert integers.dtype == np.int64 and (integers == integer_form(counted(table, names))).all()
             assert scale == sigma * domain.size(names)
+        assert result.mu_used <= result.mu
+        for stage in result.stages:
+            if neighbours == "unbounded" or min(map(len, stage.sigmas)) == 3:
+                assert cost_by_hand(stage, domain, neighbours) <= stage.squared_mu
         if options.get("workload") == 3:  # with answers of 0, neither triples nor pairs stand out
-            assert max(map(len, result.stages[-1].sigmas)) == (1 if all_even else 3)
+            assert (max(map(len, result.stages[-1].sigmas)) == 3) != all_even
         if options["epsilon"] == 1e4 and not all_even:
             assert ("a0", "a1") in result.stages[-2].sigmas
         stages = [(stage.sigmas, stage.squared_mu) for stage in result.stages]
@@ -540,6 +568,7 @@ def test_the_records_speak_through_noisy_integers_alone(sizes, options, neighbou
             result.synthetic.records.tobytes(),
         )
 
+    monkeypatch.setattr(residual_stages, "Counts", Noting)
     monkeypatch.setattr(residual_stages, "exact_norm", around)
     monkeypatch.setattr(RoundedDraws, "noisy", noisy)
     first, *others = map(everything, tables)
@@ -660,12 +689,8 @@ def test_the_budget_is_a_certified_fraction_and_kept(epsilon, neighbours):
     assert parts == pytest.approx([0.01, *wanted] if neighbours == "unbounded" else wanted)
     for stage in result.stages:  # the noise that was drawn, by fractions
         assert all(isinstance(sigma, Fraction) for sigma in stage.sigmas.values())
-        cost = sum(
-            math.prod(4 * (1 - 1 / n) ** 2 if stage.norms else 1 - 1 / n for n in map(Fraction, DOMAIN.shape(names)))
-            / sigma**2
-            for names, sigma in stage.sigmas.items()
-        )
         if neighbours == "unbounded":
+            cost = cost_by_hand(stage, DOMAIN, neighbours)
             assert stage.squared_mu * (1 - Fraction(1, 2**11)) <= cost <= stage.squared_mu
 
 

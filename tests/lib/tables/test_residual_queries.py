@@ -122,13 +122,13 @@ def test_the_cost_bounds_that_of_every_record_replaced(singles):
     assert attained if singles >= 1 else exceeded or not singles
 
 
-@pytest.mark.parametrize("sizes", [(2, 3, 3), (2, 2, 2), (5, 3, 4), (3, 1, 2)], ids=str)
+@pytest.mark.parametrize("sizes", [(2, 3, 3), (2, 2, 2), (5, 3, 4), (3, 1, 2), (17, 3, 12)], ids=str)
 def test_the_cost_of_a_triple_bounds_that_of_every_record_replaced(sizes):
     """Alone, it is attained by records that differ in the attribute of fewest values. Together with others, it is a bound."""
     records = list(itertools.product(*map(range, sizes)))
     together = {e: p for e, p in zip(EFFECTS, np.random.default_rng(5).exponential(size=99)) if 3 not in e}
     for precisions in ({(0, 1, 2): 0.7}, together | {(0, 1, 2): 2.0}):
-        worst = max(apart([one], [other], precisions, sizes) for one, other in itertools.combinations(records, 2))
+        worst = max(apart(records[:1], [other], precisions, sizes) for other in records)  # any first one gives the same
         cost = squared_mu(precisions, sizes, "bounded")
         assert worst <= cost * (1 + 1e-12)
         assert len(precisions) > 1 or cost == pytest.approx(worst)

@@ -20,6 +20,7 @@ PAIRS = list(itertools.combinations(DOMAIN.attributes, 2))
 
 
 TABLE = dependent(DOMAIN)
+LARGER = dependent(Domain({"a": 12, "b": 9, "c": 7, "d": 2}))  # for triples
 
 
 class Heard:
@@ -68,14 +69,15 @@ def test_without_a_record_the_same_answers_give_the_same_output_at_exactly_the_s
     but for the norms, whose distance it bounds."""
     heard = Heard(monkeypatch)
     monkeypatch.setattr(residual_stages, "LARGE", 6)
-    first = staged_residuals(CountsOnly(TABLE), epsilon, 1e-6, workload, rng=np.random.default_rng(2), total=total)
+    table = TABLE if workload == 2 else LARGER
+    first = staged_residuals(CountsOnly(table), epsilon, 1e-6, workload, rng=np.random.default_rng(2), total=total)
     assert max(map(len, first.stages[-1].sigmas)) == workload
     answers = list(heard.given)
     asked = heard.replay()
     for gone in (0, 7, 1234):
         heard.again = list(answers)
         heard.asked = []
-        without = Table(np.delete(TABLE.records, gone, axis=0), DOMAIN)
+        without = Table(np.delete(table.records, gone, axis=0), table.domain)
         again = staged_residuals(
             CountsOnly(without), epsilon, 1e-6, workload, rng=np.random.default_rng(2), total=total
         )
@@ -109,18 +111,36 @@ def test_a_replaced_record_costs_no_more_than_stated(epsilon, workload, monkeypa
     assert 0.5 * first.mu**2 < worst <= first.mu_used**2 * (1 + 1e-12) and first.mu_used <= first.mu
 
 
-@pytest.mark.parametrize("records", [2000, 60])
-def test_a_run_that_continues_reads_the_records_at_its_own_cost_only(records, monkeypatch):
-    table = Table(TABLE.records[:records], DOMAIN)
-    earlier = staged_residuals(table, 1.0, 1e-6, rng=np.random.default_rng(20)).stages
-    heard = Heard(monkeypatch)
-    first = staged_residuals(CountsOnly(table), 0.5, 1e-6, rng=np.random.default_rng(21), earlier=earlier)
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+@pytest.mark.parametrize("records, epsilon, workload", [(2000, 1.0, 2), (60, 1.0, 2), (2000, 50.0, 3)])
+def test_a_run_that_continues_reads_the_records_at_its_own_cost_only(
+    records, epsilon, workload, neighbours, monkeypatch
+):
+    table, given = Table(TABLE.records[:records], DOMAIN), {"workload": workload, "neighbours": neighbours}
+    earlier = staged_residuals(table, epsilon, 1e-6, rng=np.random.default_rng(20), **given).stages
+    heard, given["earlier"] = Heard(monkeypatch), earlier
+    first = staged_residuals(CountsOnly(table), epsilon / 2, 1e-6, rng=np.random.default_rng(21), **given)
     asked = heard.replay()
-    without = Table(table.records[1:], DOMAIN)
-    again = staged_residuals(CountsOnly(without), 0.5, 1e-6, rng=np.random.default_rng(21), earlier=earlier)
+    other = table.records[1:] if neighbours == "unbounded" else np.vstack([[0, 3, 0, 4, 0], table.records[1:]])
+    again = staged_residuals(
+        CountsOnly(Table(other, DOMAIN)), epsilon / 2, 1e-6, rng=np.random.default_rng(21), **given
+    )
     assert np.array_equal(again.synthetic.records, first.synthetic.records)
-    assert len(first.stages) == 2 and not any(stage.norms for stage in first.stages)
-    assert apart(asked, heard.asked) == pytest.approx(first.mu_used**2) and first.mu_used <= first.mu
+    assert [stage.norms for stage in first.stages] == [False, False, *[True, False] * (workload == 3)]
+    assert (max(map(len, first.stages[-1].sigmas)) == 3) == (workload == 3)
+    cost = apart(asked, heard.asked)
+    assert 0 < cost <= first.mu_used**2 * (1 + 1e-12) and first.mu * (1 - 1e-6) <= first.mu_used <= first.mu
+    if (workload, neighbours) == (2, "unbounded"):
+        assert cost == pytest.approx(first.mu_used**2)
+
+
+@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
+def test_if_no_triple_has_answers_for_its_pairs_their_budget_is_spent_once(neighbours):
+    """Then no norm is asked for: the number of stages depends on earlier answers, and their sum does not."""
+    weights = residual_stages.set_weights(DOMAIN, 3)
+    run = residual_stages._Run(TABLE, weights, neighbours, 2000, np.random.default_rng(25))
+    run.third(Fraction(1, 2), model=None)
+    assert not run.stages[0].norms and 0.499 < sum(stage.squared_mu for stage in run.stages) <= 0.5
 
 
 def test_a_run_uses_the_answers_of_earlier_ones_whatever_the_order_of_attributes():
