@@ -31,11 +31,11 @@ the sum of the squares (Dong, Roth, Su 2022, Corollary 3.3), and the mu is that 
 each stage is exact for every pair of neighbouring tables, except in the stages of norms, where it is a bound. For
 bounded neighbours, the mu of each stage is the bound in `residual_queries`.
 
-Whether triples are measured depends on the noisy number of records. So the mu of the later stages form one of two
-sequences, which have the same sum of squares. Cut this sum wherever a stage of either sequence ends. Each stage then
-consists of one or more parts whose mu are fixed before the run. The parts are Gaussian mechanisms that answer the same
-questions, with precisions that add up to those of the stage. The mean of their answers, weighted by precision, has the
-noise of the stage.
+Whether triples are measured depends on the noisy number of records, and whether their norms are asked for depends on
+which pairs have answers. So the mu of the later stages form one of three sequences, which have the same sum of squares.
+Cut this sum wherever a stage of any sequence ends. Each stage then consists of one or more parts whose mu are fixed
+before the run. The parts are Gaussian mechanisms that answer the same questions, with precisions that add up to those
+of the stage. The mean of their answers, weighted by precision, has the noise of the stage.
 
 Without a generator, the run is exact. It adds rounded Gaussian noise to integer multiples of the residuals and of their
 norms, and the mu for (epsilon, delta) is certified (`accounting.certified_gaussian`). So the guarantee holds for the
