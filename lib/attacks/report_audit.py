@@ -194,7 +194,8 @@ def _of_whole(columns) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _of_real(columns, learn_from) -> tuple[np.ndarray, np.ndarray]:
-    """Return two arrays: exceeded quantiles, the largest number, multiples of 2^-53 and last bits; the signs."""
+    """Return two arrays. The first holds, for each report, the number of quantiles exceeded, the largest number, the
+    number of multiples of 2^-53 and the last bits; the second holds the signs."""
     cuts = np.quantile(columns[:, :learn_from], np.linspace(0.05, 0.95, 10), axis=1).T
     above = columns[:, None] > cuts[:, :, None]
     largest = columns.argmax(axis=0) == np.arange(len(columns))[:, None]

@@ -64,7 +64,9 @@ from .ending import check_memory, interrupted, lost, spent
     "such as =1+2.",
 )
 @click.option("--account", help="The account of all releases of these records (dp-compendium account).")
-@click.option("--earlier", help="The model.npz of an earlier release of these records, to be continued.")
+@click.option(
+    "--earlier", help="The model.npz of an earlier release of the same records, which this release continues."
+)
 @as_json
 def synthesize(output, epsilon, delta, neighbours, as_json, **given):
     """Make differentially private synthetic records from DATA.

@@ -13,10 +13,11 @@ Lemma. For t > -1, the pair N(0, 1), N(m, 1 + t) becomes more distinguishable, i
 post-processing and for any number k of draws, as m >= 0 grows. Proof. By Blackwell's theorem it is enough that
 delta(eps) grows in both directions. The set S of k draws whose loss exceeds eps is a ball around the point with all
 coordinates -m/t, or its complement (a half-space if t = 0). As S is optimal, it can be held fixed: the derivative of
-delta(eps) in m is that of the second law's probability of S, times -e^eps or 1. A normal law's probability of a ball
-falls with the distance of its mean from the centre. For t > 0, the distance grows with m, and S is the ball if N(0, 1)
-comes first and otherwise its complement. For t < 0, the mean m lies between 0 and the centre -m/t, the distance
-shrinks, and the ball and its complement change places. So delta(eps) grows.
+delta(eps) in m is the derivative of the probability of S under N(m, 1 + t), multiplied by -e^eps if N(0, 1) comes
+first and otherwise by 1. A normal law's probability of a ball falls with the distance of its mean from the centre. For
+t > 0, the distance grows with m, and S is the ball if N(0, 1) comes first and otherwise its complement. For t < 0, the
+mean m lies between 0 and the centre -m/t, the distance shrinks, and the ball and its complement change places. So
+delta(eps) grows.
 
 Theorem. As N grows, H's pair becomes less distinguishable, and so do the pairs of E and D if N >= 2 R / (R - 1) or R <=
 1. Proof. Let w' and t' belong to N' > N, so that w' < w. For H, t' <= t, as w <= 1/2. For E, 0 <= t' <= t if w <= (R -

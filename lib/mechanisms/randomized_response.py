@@ -1,4 +1,4 @@
-"""Randomized response over k values: tell the truth with odds e^epsilon to 1 against each other value."""
+"""Randomized response over k values: report the true value e^epsilon times as often as any other value."""
 
 from __future__ import annotations
 

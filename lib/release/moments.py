@@ -65,7 +65,7 @@ class Values:
 
 
 def mean(known: Known, values: Values, error: float) -> tuple[float, float]:
-    """Return an interval for the mean; see `uncertainty.ratio_interval`."""
+    """Return an interval for the mean; see `uncertainty.mean_ends`."""
     return mean_ends(known(error), values.low, values.high)
 
 

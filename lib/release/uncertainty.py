@@ -138,7 +138,7 @@ def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarra
 
     attributes, level : as for `count_intervals`; weights : [0, inf), an array of shape ``domain.shape(attributes)``
 
-    See `ratio_interval` for the noise of a weighted sum. If no measurement contains all `attributes`, the ends follow
+    See `mean_ends` for the noise of a weighted sum. If no measurement contains all `attributes`, the ends follow
     from the sets that the last choice passed over and from the counts of single attributes.
     """
     error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
@@ -156,26 +156,6 @@ def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarra
                 most = min(most, max(float((y * largest).sum()) + reach(largest), 0.0))
     most = most if result.total is None else min(most, result.total * float(weights.max()))
     return min(low, most), most
-
-
-def ratio_interval(result: Result, attributes: Collection[str], low: np.ndarray, high: np.ndarray, of: np.ndarray,
-                   level: float = 0.95) -> tuple[float, float]:  # fmt: skip
-    """Return an interval that covers the mean of a value over records with probability at least `level`.
-
-    attributes, level : as for `count_intervals`
-    low, high : arrays of shape ``domain.shape(attributes)``, the smallest and the largest value of a record in a cell
-    of : booleans of this shape, true for the cells of the records that are averaged
-
-    Let n be the true counts of the cells `of`. The mean is at least the m for which the sum of (low - m) n is 0. For
-    each m, the noise of that sum has a known law, so each m whose noisy sum is farther above 0 than noise explains is
-    excluded (Fieller 1954); `high` is treated likewise. A sum of noise with weights a is taken as normal with the
-    standard deviation sigma |a|, plus half of the largest weight for the steps of discrete noise. If no measurement
-    contains all `attributes`, the error of the sum follows from the sets that the last choice passed over. If these do
-    not bound it, or if the counts do not exceed the noise, the ends are the smallest `low` and the largest `high`.
-    """
-    error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
-    statements = [(y[of], reach) for y, reach in known(result, names, error)]
-    return mean_ends(statements, low[of], high[of])
 
 
 def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.ndarray, Callable[[np.ndarray], float]]]:
@@ -213,7 +193,18 @@ def _passed_over(result, error) -> tuple[dict, Any, bool]:
 
 
 def mean_ends(statements: Sequence, low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
-    """Return the interval of `ratio_interval` from `statements` (see `known`) about counts of the shape of `low` and `high`."""
+    """Return an interval for the mean of a value over records, which is right if all `statements` are.
+
+    statements : as `known` returns them, about the counts of the cells of the records that are averaged
+    low, high : arrays of the shape of these counts, the smallest and the largest value of a record in a cell
+
+    Let n be the true counts. The mean is at least the m for which the sum of (low - m) n is 0. For each m, the noise of
+    that sum has a known law, so each m whose noisy sum is farther above 0 than noise explains is excluded (Fieller
+    1954); `high` is treated likewise. A sum of noise with weights a is taken as normal with the standard deviation
+    sigma |a|, plus half of the largest weight for the steps of discrete noise. If no measurement contains all
+    attributes, the error of the sum follows from the sets that the last choice passed over. If these do not bound it,
+    or if the counts do not exceed the noise, the ends are the smallest `low` and the largest `high`.
+    """
     least, most = float(low.min()), float(high.max())
     if not statements:
         return least, most

@@ -78,8 +78,8 @@ class Plan:
     `OURS` contains our settings. `PRINTED` is the paper's algorithm as it is printed, with Algorithm 1 for line 13 of
     Algorithm 2, plus a limit on the size of the model, without which a run may not end. The paper gives neither this
     limit nor the number of steps of the descent; we use those of its authors' code. `AUTHORS_CODE` differs from
-    `PRINTED` in the fit: the weights are 1/sigma^2, as in the code since 2026, and the loss of the models is nearly the
-    smallest one, which the descent in the code approaches.
+    `PRINTED` in the fit: the weights are 1/sigma^2, as in the code since 2026, and the models are fitted until
+    their loss is close to its minimum, which the descent in the code approaches.
     Raises ``ValueError`` for values outside these ranges.
 
     >>> from lib.tables.plan import PRINTED, Plan

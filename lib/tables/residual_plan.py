@@ -274,7 +274,7 @@ def inverse_signal(norm: float, sigma: float, error: float, sizes: Sequence[int]
 
     The sum of squares is assumed to be `CONCENTRATED` times as large as if all cells were off by the same amount. A
     pair whose norm is lost in the noise may be as far from independence as the noise. So the squared norm is assumed to
-    be at least 0.4 sigma^2 or, if it is smaller, the value that gives `FAR` / guess for tau^2.
+    be at least the smaller of 0.4 sigma^2 and the value that gives `FAR` / guess for tau^2.
     """
     norm, sigma = checks.number("norm", norm, "(-1e150, 1e150)"), checks.number("sigma", sigma, "(0, 1e150]")
     error, guess = checks.number("error", error, "[0, 1e150]"), checks.number("guess", guess, "(0, 1e150]")

@@ -13,7 +13,7 @@ student has two late days over all assignments (sato has five), and every furthe
 points. tanaka has an extension. A file counts as handed in when it was last changed, unless a row says `handed_in`.
 
 Late days are used up in the order of the due dates, automatically. If a student has several files for one assignment,
-the late days of the file count that has the most points after deductions.
+the late days counted are those of the file with the most points after deductions.
 """
 
 from __future__ import annotations

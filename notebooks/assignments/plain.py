@@ -98,7 +98,7 @@ def _generator(text) -> np.random.Generator:
     state = json.loads(text) if isinstance(text, str) and len(text) < 1000 else None
     made = np.random.default_rng(0)
     if not isinstance(state, dict) or state.get("bit_generator") != "PCG64":
-        raise ValueError("not plain data: a generator must be one of numpy.random.default_rng")
+        raise ValueError("not plain data: a generator must come from numpy.random.default_rng")
     try:
         made.bit_generator.state = state
     except (TypeError, KeyError, OverflowError) as error:

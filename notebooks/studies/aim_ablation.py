@@ -53,7 +53,7 @@ ON_BANK = ("AIM", "no initialisation", "Laplace noise", "least loss", "least los
 def devices(d) -> dict:
     """Return options of `compare` by name, for variants of AIM on `d` attributes that differ from AIM in one part each.
 
-    The variants "least loss" are fitted like the paper's methods.
+    The "least loss" variants are fitted like the paper's methods.
     """
     changes: dict[str, dict] = {
         "AIM": {},

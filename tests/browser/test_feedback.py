@@ -50,7 +50,7 @@ def record(text: str, student: str) -> dict:
     ]
     question = {"out_of": 3.0, "part": text, "text": text}
     found = {
-        "student": f"{student} {text}", "assignment": NAME, "file": text, "language": "en", "walls": confinement.way(),
+        "student": f"{student} {text}", "assignment": NAME, "file": text, "called": text, "language": "en", "walls": confinement.way(),
         "problems": [text], "noted": [text], "variant": "default",
         "questions": [
             question | {"id": "gaussian-test-more", "by_hand": False, "points": 0.0, "note": text},

@@ -50,7 +50,7 @@ NO_FLOATS = {
     "account": ["(each.rho for each in self.entries if each.state != 'withdrawn'), Fraction(0)"],
     "counter": ["block.issuperset(set(clique) - {v}) for clique in holding[v]"],
     "exact_law": ["lazy"],
-    "residual_queries": ["abs(entry) for row in np.atleast_2d(whole - public) for entry in row.tolist()"],
+    "residual_queries": ["abs(entry) for entry in (whole - public).ravel().tolist()"],
     "residual_stages": ["table.domain.sizes"],
     "k_anonymity": ["attribute[level][2][rows] for attribute, level in zip(self._attributes, node)"],
     "last_fit": ["step.evaluations for step in steps"],
