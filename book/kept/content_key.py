@@ -33,6 +33,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 ROOT = Path(__file__).resolve().parents[2]
+SCORECARD = "book/scorecard.md"  # written by the build, from what has keys: no key depends on it
 
 _STRING_OR_LINE_END = re.compile(
     r"""('''(?:\\.|[^\\])*?'''|\"""(?:\\.|[^\\])*?\"""|'(?:\\.|[^\\'])*'|"(?:\\.|[^\\"])*")"""
@@ -332,14 +333,14 @@ def _data_by_name(root: str) -> dict[str, list[str]]:
 
 @cache
 def _data_below(root: str) -> dict[str, set[str]]:
-    """Return the folders below `root`, each with its files that are not code."""
+    """Return the folders below `root`, each with its files that are neither code nor written by the build."""
     found: dict[str, set[str]] = {}
+    written = os.path.join(root, SCORECARD)
     for name, folders, files in os.walk(root):
         folders[:] = [each for each in folders if not each.startswith(".") and each not in ("__pycache__", "build")]
         # A link may be broken.
-        found[name] = {
-            path for path in (os.path.join(name, file) for file in files) if not _is_code(path) and os.path.isfile(path)
-        }
+        paths = {os.path.join(name, file) for file in files} - {written}
+        found[name] = {path for path in paths if not _is_code(path) and os.path.isfile(path)}
     return found
 
 

@@ -33,7 +33,6 @@ CLAIMS, FULL = "book/claims.yml", "notebooks/full.yml"
 # Each notebook has a separate part of claims and settings; the others are the times of earlier runs, and the tools' settings.
 SHARED = (CLAIMS, FULL, "book/results/papers.csv", "pyproject.toml")
 RUNNER = ("notebooks/tools/run.py", "requirements.lock")
-SCORECARD = "book/scorecard.md"  # made of what is keyed: no key depends on it
 LONG_AGO = 86_400 * 10**9  # nanoseconds after the beginning of 1970
 # The runner uses these files to locate data, to read code for keys, to show progress, and to name files with separate
 # keys. No output depends on them.
@@ -77,7 +76,7 @@ def pages(editions: list[str]) -> str:
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
     folders = [os.walk(ROOT / name) for name in ("book", "locale", "proofs", "lib")]
     files = [Path(folder, name) for found in folders for folder, _, names in found for name in names]
-    read = [file for file in sorted(files) if file.suffix != ".pyc" and file.is_file() and file != ROOT / SCORECARD]
+    read = [file for file in sorted(files) if file.suffix != ".pyc" and file.is_file() and file != ROOT / content_key.SCORECARD]
     texts = [
         f"{file}\0{content_key.content(str(file))}" for file in (ROOT / "pyproject.toml", ROOT / "_config.yml", *read)
     ]
@@ -88,7 +87,7 @@ MAKERS = ("notebooks/studies/*.py", "notebooks/*/*.ipynb", FULL, "tests/benchmar
 
 
 def _of_code(*starts, without=()) -> str:
-    return content_key.key(*starts, root=ROOT, without=(SCORECARD, *without))
+    return content_key.key(*starts, root=ROOT, without=without)
 
 
 def _hash(*parts: str) -> str:
@@ -112,7 +111,7 @@ def today(notebooks: list[Path], editions: list[str]) -> dict[str, str]:
 
 def write(found: dict[str, str]) -> None:
     """Write the files that the module's docstring lists."""
-    outputs = {"claims": "build/claims.json", "scorecard": SCORECARD, "html": "build/html/index.html"}
+    outputs = {"claims": "build/claims.json", "scorecard": content_key.SCORECARD, "html": "build/html/index.html"}
     for name, said in found.items():
         _put(f"{name}.key", said, ROOT / outputs.get(name, f"build/{name}.ipynb"))
 
