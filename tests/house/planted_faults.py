@@ -1,8 +1,8 @@
 """Plant known faults in `lib`, one at a time, and check whether the verdicts of the chapters change.
 
-    make faults                     faults whose code has changed since, into book/results/faults.csv (three hours for
-    all) make faults ONLY=kiri2019       all faults of one document; the rows of other documents are kept
-    make faults ONLY=leaks          the leaks alone; runs with different ONLY can go on side by side
+    make faults                 faults whose code has changed since, into book/results/faults.csv (all: three hours)
+    make faults ONLY=kiri2019   those of one document; the rows of other documents are kept
+    make faults ONLY=leaks      the leaks alone; runs with different ONLY can go on side by side
 
 tests/house/planted_faults.yml lists the faults, each as a line of code and its replacement. For each fault, chapters of the document
 run on a copy of the repository, with their default parameters and without their pictures: those that judge claims and use the faulty
