@@ -56,14 +56,14 @@ def answers(result) -> list[tuple]:
 
 
 def norms(result) -> list[tuple]:
-    """Return (attributes, sigma, norm, counts from which it is a distance) of each norm, in order."""
+    """Return (attributes, sigma, norm, counts from which it is a distance) of each norm of a pair, in order."""
     domain, found = result.synthetic.domain, []
     known = Answers(domain.sizes, result.total)
     for stage in result.stages:
         for names, sigma in stage.sigmas.items():
-            if stage.norms:
+            if stage.norms and len(names) == 2:
                 found.append((names, float(sigma), float(stage.answers[names]), known.even(domain.axes(names))))
-            else:
+            elif not stage.norms:
                 known.record(domain.axes(names), stage.answers[names], float(sigma) ** -2)
     return found
 
@@ -92,15 +92,22 @@ def canaries(epsilon, rng, *, by="answers", runs=1) -> Audit:
 # ---- two neighbours, many runs
 
 LARGE = Domain({"a": 9, "b": 3})  # a large pair, so that its norm is asked for
+THREE = Domain({"a": 2, "b": 2, "c": 2})
+# Each attribute is the parity of the other two, and noise is small beside 4,000 records, so that the triple is measured.
+PARITY = np.array([(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)] * 1000)
 
 
-def likelihood(result, first, second) -> float:
-    """Return the log-likelihood ratio of the answers between the two tables, up to the rounding of the noise."""
+def likelihood(result, first, second, sizes=(1, 2, 3)) -> float:
+    """Return the log-likelihood ratio of the answers between the two tables, up to the rounding of the noise.
+
+    Only residuals of as many attributes as `sizes` says count, and the norms of pairs; the norms of triples do not.
+    """
     found = 0.0
     for names, sigma, values in answers(result):
-        with_odd, without = (centred(table.marginal(names)) for table in (first, second))
-        found += float(((with_odd - without) * (values - (with_odd + without) / 2)).sum()) / sigma**2
-    return found + of_norms(result, first, second)
+        if len(names) in sizes:
+            with_odd, without = (centred(table.marginal(names)) for table in (first, second))
+            found += float(((with_odd - without) * (values - (with_odd + without) / 2)).sum()) / sigma**2
+    return found + (of_norms(result, first, second) if 2 in sizes else 0.0)
 
 
 def of_norms(result, first, second) -> float:
@@ -119,16 +126,28 @@ def difference(result, first, second) -> float:
     return float(one - other)
 
 
+def of_triples(result, first, second) -> float:
+    """Return the log-likelihood ratio of the residuals of triples alone."""
+    return likelihood(result, first, second, (3,))
+
+
 def last_digits(result, first, second) -> int:
     """Return the number that the last two binary digits of the noisy number of records form."""
     return int(result.stages[0].answers[()]) % 4
 
 
 def neighbours_apart(
-    epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, domain=BITS, **options
+    epsilon, rng, *, by=likelihood, neighbours="unbounded", odd=(1, 1), runs=RUNS, domain=BITS, crowd=None, **options
 ) -> Audit:
-    """Return the audit of `runs` runs on each of two neighbours, by one of the scores above."""
-    first, second = (Table(table.records, domain) for table in pair(neighbours, odd))
+    """Return the audit of `runs` runs on each of two neighbours, by one of the scores above.
+
+    The second neighbour contains `crowd`; without it, both are those of `release_audits.pair`.
+    """
+    if crowd is None:
+        tables = [table.records for table in pair(neighbours, odd)]
+    else:
+        tables = [np.concatenate([crowd[neighbours == "bounded" :], [odd]]), crowd]
+    first, second = (Table(records, domain) for records in tables)
 
     def score(table):
         return by(released(table, epsilon, rng, neighbours=neighbours, **options), first, second)
@@ -202,6 +221,7 @@ Attack = partial(release_audits.Attack, where=())  # these bugs know where they 
 # For a pair of attributes with two values each, a record (1, 1) would have the residual of (0, 0).
 REPLACED = {"neighbours": "bounded", "odd": (1, 0)}
 NORMS = {"by": of_norms, "domain": LARGE}
+TRIPLES = {"by": of_triples, "odd": (1, 1, 1), "domain": THREE, "crowd": PARITY, "workload": 3}
 ALIKE = {"by": difference, "odd": (1, 0), "workload": [("a",), ("b",)]}
 ATTACKS = [
     *(Attack(ONE_RUN, epsilon, canaries) for epsilon in (0.5, 2.0, 20.0)),
@@ -210,6 +230,8 @@ ATTACKS = [
     Attack("a record added, with norms", 2.0, neighbours_apart, {"domain": LARGE}),
     Attack("a record replaced, with norms", 2.0, neighbours_apart, REPLACED | {"domain": LARGE}),
     Attack("norms alone", 0.5, neighbours_apart, NORMS),
+    *(Attack("triples alone", epsilon, neighbours_apart, TRIPLES) for epsilon in (2.0, 20.0)),
+    Attack("triples alone, a record replaced", 20.0, neighbours_apart, TRIPLES | {"neighbours": "bounded"}),
     Attack("differences of answers", 0.5, neighbours_apart, ALIKE),
     Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}),
     Attack(ONE_RUN + ", equal answers", 0.5, canaries, {"by": "equality"}),
@@ -223,6 +245,7 @@ BUGS = [
     Attack("a record added", 0.5, neighbours_apart, {}, charged_a_thousandth),
     Attack("a record replaced", 0.5, neighbours_apart, REPLACED, charged_a_thousandth),
     Attack("norms alone", 0.5, neighbours_apart, NORMS, noise_of_one_in_norms),
+    Attack("triples alone", 0.5, neighbours_apart, TRIPLES, charged_a_thousandth),
     Attack("differences of answers", 0.5, neighbours_apart, ALIKE, noise_used_again),
     Attack("last digits", 0.5, neighbours_apart, {"by": last_digits}, noise_of_even_numbers),
 ]
