@@ -1,4 +1,4 @@
-"""The cells of Tables 1 and 2 of miura2022 as Coq data, from the ledger: the text of Cells.v, which proofs/Tables.v imports."""
+"""Write the cells of Tables 1 and 2 of miura2022 as Coq data: the text of Cells.v, which proofs/Tables.v imports."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ CELL = re.compile(r"miura2022\.table[12]\.(?:(un)?bounded\.)?n1e\d(?:\.alpha\d+\
 
 
 def text() -> str:
-    """Cells.v, whole."""
+    """Return the text of Cells.v."""
     cells = {id: term(claim) for id, claim in claims.load().claims.items() if CELL.fullmatch(id)}
     lines = [f"  {cell}{';' * (i < len(cells))} (* {id} *)\n" for i, (id, cell) in enumerate(cells.items(), 1)]
     return f"{HEAD}(* What is printed, each number with its claim of the ledger. *)\nDefinition cells : list cell := [\n{''.join(lines)}].\n"
 
 
 def term(claim: claims.Claim) -> str:
-    """One cell. ``ValueError`` for another setting than the one that proofs/Tables.v has."""
+    """Return one cell. Raises ``ValueError`` if its setting is not the one in proofs/Tables.v."""
     setting, printed = claim.setting, Decimal(claim.printed)
     if (setting["d"], setting["sigma"]) != (6, 0.01):
         raise ValueError(f"{claim.id}: d must be 6 and sigma 0.01, as in proofs/Tables.v, got {setting}")

@@ -1,13 +1,14 @@
-"""`make proofs`: Coq checks every file of proofs/, and each theorem of headlines.yml is held to the axioms it may use.
+"""`make proofs`: let Coq check every file of proofs/, and each theorem in headlines.yml for axioms that it may not use.
 
-The files are copied to build/proofs, where Coq's own make builds what has changed. Nothing is admitted and nothing assumed: a
-command that could do so is refused before Coq runs, and at the end Coq itself says what the theorems of each group rest on. Definitions and
-theorems must be those of statements.txt, and so must Coq's own account of them, names in full, be that of read_by_coq.txt.
+The files are copied to build/proofs, where the makefile that Coq writes builds what has changed. No proof may be left
+out and nothing may be assumed: a command that could do so is refused before Coq runs, and at the end Coq lists the
+axioms that the theorems of each group rest on. Definitions and theorems must be those in statements.txt. What Coq
+prints of them, with full names, must be the text of read_by_coq.txt.
 
-    python -m proofs.check keep             # writes read_by_coq.txt anew, for a change that is meant
-    python -m proofs.check unless-checked   # does nothing where checked.txt names these very files
+    python -m proofs.check keep             # rewrites read_by_coq.txt, after an intended change
+    python -m proofs.check unless-checked   # does nothing if checked.txt has the hash of the present files
 
-A run that ends well writes checked.txt, the hash of all that it depends on; commit that file with the proofs.
+A successful run writes checked.txt, the hash of everything that the result depends on; commit it with the proofs.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build/proofs"
 PACKAGES = (ROOT / "proofs/packages.txt").read_text(encoding="utf-8").split()
 
-# The commands of these files. Whatever else Coq knows, such as Axiom, Context, an attribute or a flag, is refused.
+# The commands in these files. All other commands of Coq, such as Axiom, Context, attributes and flags, are refused.
 COMMAND = re.compile(
     r"From (?:Coq|mathcomp|Coquelicot|Interval|Compendium) Require |Import |Local Open Scope \w+\.$"
     r"|Set Implicit Arguments\.$|Unset Strict Implicit\.$|Unset Printing Implicit Defensive\.$"
@@ -40,7 +41,7 @@ COMMAND = re.compile(
     r"|(?:Local )?(?:Definition|Fixpoint|Inductive|Record|Lemma|Theorem) "
 )
 IN_SECTIONS = re.compile(r"(?:Variables?|Hypothes[ie]s|Let) ")
-# A tactic begins with a small letter, a command of Coq's with a capital one. `abstract` would state a lemma of its own.
+# Tactics begin with a lower-case letter, and commands with a capital letter. `abstract` would state another lemma.
 IN_PROOFS = re.compile(r"Proof(?:\.$| using)|Qed\.$|(?!.*(?:\badmit|give_up|abstract)\b)[a-z]", re.DOTALL)
 READ = ROOT / "proofs/read_by_coq.txt"
 CHECKED = ROOT / "proofs/checked.txt"
@@ -48,7 +49,7 @@ PROJECT = re.compile(r"-Q \. Compendium|-arg -w -arg [\w,-]+|\w+\.v")
 
 
 def refuse_assumptions(texts: dict[str, str]) -> None:
-    """Raise `Failed` for a command that the files do not need, because it may assume something or switch off a check of Coq."""
+    """Raise `Failed` for a command that the files do not need: it might assume something or switch off a check of Coq."""
     for name, text in texts.items():
         if name == "_CoqProject":
             refused = [line for line in enumerate(text.splitlines(), 1) if not PROJECT.fullmatch(line[1])]
@@ -72,14 +73,14 @@ def not_needed(text: str) -> Iterator[tuple[int, str]]:
 
 
 def key(texts: dict[str, str]) -> str:
-    """Return the hash, in hexadecimal, of what Coq reads (`texts`), and of the lists and programs of proofs/ that it is held to."""
+    """Return the hexadecimal hash of what Coq reads (`texts`) and of the lists and programs in proofs/ that check it."""
     beside = [path for path in CHECKED.parent.iterdir() if path.suffix in (".py", ".txt", ".yml") and path != CHECKED]
     read = texts | {path.name: path.read_text(encoding="utf-8") for path in beside}
     return hashlib.sha256(repr(sorted(read.items())).encode()).hexdigest()
 
 
 def build(texts: dict[str, str], folder: Path) -> None:
-    """Have Coq check the changed files in `folder` and the files that need them. Raises `Failed` with Coq's words."""
+    """Let Coq check the changed files in `folder` and the files that need them. Raises `Failed` with Coq's message."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         if not (folder / name).is_file() or (folder / name).read_text(encoding="utf-8") != text:
@@ -90,7 +91,7 @@ def build(texts: dict[str, str], folder: Path) -> None:
 
 
 def coq(command: list[str], folder: Path) -> str:
-    """Return what a command prints; it does not see the variables of the caller's make. Raises `Failed` with its message if it fails."""
+    """Return what `command` prints when it runs without the variables that make sets. Raises `Failed` with its message."""
     plain = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
     done = subprocess.run(command, cwd=folder, env=plain, capture_output=True, text=True)
     if done.returncode:
@@ -99,7 +100,7 @@ def coq(command: list[str], folder: Path) -> str:
 
 
 def read_by_coq(folder: Path, everything: dict[str, list[machine_checked.Statement]], theorems: set[str]) -> str:
-    """Return the definitions and the named theorems as Coq reads them. No file is imported, so each name comes with its file's."""
+    """Return the definitions and the named theorems as Coq prints them. No file is imported, so names include their files."""
     lines = ["Set Printing Width 120. Set Printing Depth 100000. Set Printing Coercions."]
     for file, statements in everything.items():
         module = file.removesuffix(".v")
@@ -110,7 +111,7 @@ def read_by_coq(folder: Path, everything: dict[str, list[machine_checked.Stateme
 
 
 def question(statement: machine_checked.Statement, theorems: set[str]) -> str:
-    """Return the query to Coq about a definition or a theorem; "" for lemmas and for the cells, which are written anew each time."""
+    """Return the command that prints a definition or a theorem; "" for lemmas and for the cells, which each run rewrites."""
     if statement.file == cells.FILE:
         return ""
     if statement.kind in ("Theorem", "Lemma"):
@@ -119,7 +120,7 @@ def question(statement: machine_checked.Statement, theorems: set[str]) -> str:
 
 
 def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
-    """Raise `Failed`, with the lines that differ, unless Coq has read what the file at `path` says; or write that file."""
+    """Raise `Failed`, with the lines that differ, unless `now` is the text of the file at `path`; `keep` writes it first."""
     if keep:
         with files.whole(path) as draft:
             draft.write_text(now, encoding="utf-8")
@@ -132,10 +133,12 @@ def hold_read(now: str, keep: bool = False, path: Path = READ) -> None:
 
 
 def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[set[str]]:
-    """Return axioms that include those that each theorem rests on, as Coq prints them, from the files built in `folder`.
+    """Return, for each theorem, a set of axioms that contains all axioms it rests on, as Coq prints them.
 
-    Coq walks through all that a theorem rests on, for each question anew, so it is asked about all theorems of a group at once.
-    If the answer has an axiom that the group lacks, it is asked about each theorem of the group.
+    folder : where the files are built
+
+    Coq reads everything that a theorem rests on again for each question, so there is one question for all theorems of a
+    group. If the answer contains an axiom that the group may not use, there is one question for each theorem of it.
     """
     granted = machine_checked.axioms()
     groups = {name: [theorem for theorem in theorems if theorem.axioms == name] for name in granted}
@@ -148,7 +151,7 @@ def assumptions(folder: Path, theorems: list[machine_checked.Headline]) -> list[
 
 
 def ask(folder: Path, questions: list[list[machine_checked.Headline]]) -> list[set[str]]:
-    """Return the axioms that the theorems of each question rest on together."""
+    """Return, for each question, the axioms that at least one of its theorems rests on."""
     lines = []
     for number, question in enumerate(questions):
         names = [f"@{each.statement.file.removesuffix('.v')}.{each.statement.name}" for each in question]
@@ -164,12 +167,12 @@ def ask(folder: Path, questions: list[list[machine_checked.Headline]]) -> list[s
 
 
 def beyond(axioms: set[str], granted: list[str]) -> list[str]:
-    """Return the axioms that match none of the patterns granted."""
+    """Return the axioms that match none of the patterns in `granted`."""
     return sorted(name for name in axioms if not any(fnmatch(name, rule) for rule in granted))
 
 
 def hold(theorems: list[machine_checked.Headline], found: list[set[str]]) -> list[str]:
-    """Return a line for each theorem with its place and its axioms. Raises `Failed` for an axiom that its group lacks."""
+    """Return a line with the place and the axioms of each theorem. Raises `Failed` if its group may not use an axiom."""
     groups, lines = machine_checked.axioms(), []
     for theorem, axioms in zip(theorems, found):
         stands = theorem.statement

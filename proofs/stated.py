@@ -1,6 +1,6 @@
-"""The statements of proofs/ without their proofs: proofs/statements.txt shows each change of a statement or a definition.
+"""Keep the statements of proofs/ without their proofs in statements.txt, which shows each change of a statement.
 
-    python -m proofs.stated         # writes the file anew
+    python -m proofs.stated         # rewrites the file
 
 The file contains everything that Coq reads, except comments and the proofs between `Proof` and `Qed`. It contains only the
 name of a lemma, unless the lemma contains `with`, because it may then state a second one.
@@ -30,13 +30,13 @@ class Failed(Exception):
 
 
 def sources() -> dict[str, str]:
-    """Return {name: text} of all that Coq reads: the files of proofs/, and the cells from the ledger."""
+    """Return {name: text} of everything that Coq reads: the files in proofs/, and the cells made from the ledger."""
     names = [FOLDER / "_CoqProject", *sorted(FOLDER.glob("*.v"))]
     return {path.name: path.read_text(encoding="utf-8") for path in names} | {cells.FILE: cells.text()}
 
 
 def text(texts: dict[str, str]) -> str:
-    """Return the content of the file, from the texts that Coq reads."""
+    """Return the content of statements.txt, from the texts that Coq reads."""
     parts = [HEAD, "==== _CoqProject", texts["_CoqProject"]]
     for name in texts["_CoqProject"].split():
         if name in texts:
@@ -45,7 +45,7 @@ def text(texts: dict[str, str]) -> str:
 
 
 def kept(source: str) -> list[str]:
-    """Return the sentences of one file that state something, in lines of one width."""
+    """Return the sentences of one file that are not in proofs, wrapped at 120 characters."""
     lines = []
     for sentence in machine_checked.sentences(source):
         said = " ".join(sentence.text.split())
@@ -57,7 +57,7 @@ def kept(source: str) -> list[str]:
 
 
 def hold(texts: dict[str, str], path: Path = KEPT) -> None:
-    """Raise `Failed`, with the lines that differ, unless the texts state what the file at `path` says."""
+    """Raise `Failed`, with the lines that differ, unless the statements of `texts` are those in the file at `path`."""
     was, now = path.read_text(encoding="utf-8"), text(texts)
     if was.splitlines() != now.splitlines():
         raise Failed(
@@ -66,7 +66,7 @@ def hold(texts: dict[str, str], path: Path = KEPT) -> None:
 
 
 def difference(was: str, now: str, name: str) -> str:
-    """Return the lines where the files of proofs/ differ from the file kept under this name."""
+    """Return the lines in which `now`, from the files of proofs/, differs from `was`, the text of the file `name`."""
     lines = difflib.unified_diff(was.splitlines(), now.splitlines(), name, "the files of proofs/", n=1, lineterm="")
     return "\n".join(lines)
 
