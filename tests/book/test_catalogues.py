@@ -1,6 +1,7 @@
 """The catalogues of locale/ have the messages of the pages, and each translation keeps what it must keep."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -125,6 +126,27 @@ def test_every_message_is_translated_and_its_translation_keeps_what_it_must(path
         message.id for message in catalogues.messages(catalogues.load(path)) if not message.string or message.fuzzy
     ]
     assert [*catalogues.problems(path), *waiting] == []
+
+
+QUOTED = re.compile(r"\{doc\}`([^`<]*?) <([^>`]*)>`")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", edition.OTHERS)
+def test_a_link_that_quotes_the_title_of_a_page_quotes_its_translation(language):
+    read = {page: catalogues.messages(catalogues.load(catalogues.place(page, language)))
+            for each, page in pages(catalogues.LOCALE) if each == language}  # fmt: skip
+    titles = {page: next(one for one in found if "title" in one.auto_comments) for page, found in read.items()}
+    links = [
+        (page, here[0], there[0], titles[target])
+        for page, found in read.items()
+        for message in found
+        for here, there in zip(QUOTED.findall(message.id), QUOTED.findall(message.string))
+        if (target := os.path.normpath(os.path.join("/", page, "..", there[1]))[1:]) in titles
+    ]
+    quoting = [(page, there, title.string) for page, here, there, title in links if here == title.id]
+    assert len(quoting) > 10
+    assert [each for each in quoting if each[1] != each[2]] == []
 
 
 def stale(found: dict[str, dict[str, str]], language: str) -> list[str]:
