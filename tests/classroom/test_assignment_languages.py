@@ -149,7 +149,7 @@ def test_feedback_is_in_the_notebook_s_language_and_tables_in_english(graded):
     assert '<html lang="ja">' in wrong and '<html lang="en">' in other
     told = r"for (\(.*\)) it is (.*), got (.*): which variance gets the weight alpha\?"
     [numbers] = set(re.findall(told, other))
-    assert "{}では{}であるが、{}を得た：重みalphaは、どちらの分散に掛かるか".format(*numbers) in wrong
+    assert "{}では{}であるが、解答では{}である：重みalphaは、どちらの分散に掛かるか".format(*numbers) in wrong
     assert "<td>1. 2つの正規分布</td>" in wrong and "<td>1. Two Gaussians</td>" in other
     for student in ("wrong", "empty"):
         assert not english(prose(page(graded, student))), student
