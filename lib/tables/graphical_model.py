@@ -22,7 +22,6 @@ which is exactly sum_c w_c/2 |g_c|^2. Each model records its duality gap as a ce
 from __future__ import annotations
 
 import functools
-import itertools
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics import checks, in_order, lbfgs
 from . import record_sampling
 from .marginal_effects import Effects, subsets
-from .marginal_oracle import MarginalOracle
+from .marginal_oracle import MarginalOracle, queries
 from .reconciliation import Reconciliation
 from .table import Domain, Table
 
@@ -252,52 +251,12 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     return model
 
 
-def counts_of_pairs(
-    model: GraphicalModel, pairs: Iterable[tuple[int, ...]]
+def counts_of_sets(
+    model: GraphicalModel, sets: Iterable[tuple[int, ...]]
 ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
-    """Yield (pair, `model.counts`) for `pairs`, in any order; for many pairs this is faster than separate queries.
-
-    With one attribute fixed at one value, a single call of the oracle gives the counts of all other attributes.
-    Do not use the model for anything else before the last pair is reached.
-    """
-    left = dict.fromkeys(pairs)
-    cliques = model.oracle.cliques
-    within: set[tuple[int, ...]] = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
-    for pair in [pair for pair in left if pair in within]:
-        del left[pair]
-        yield pair, model.counts(pair)
-    sizes, changed = model.domain.sizes, False
-    for v in sorted(range(len(sizes)), key=sizes.__getitem__):
-        of_v = [pair for pair in left if v in pair]
-        holding = [number for number, clique in enumerate(cliques) if v in clique]
-        if len(of_v) > sizes[v] and holding:
-            for pair in of_v:
-                del left[pair]
-            yield from _with_each_value(model, v, holding[0], of_v)
-            changed = True
-    if changed:
-        model.oracle(model._theta)
-    for pair in left:
-        yield pair, model.counts(pair)
-
-
-def _with_each_value(model, v, number, pairs):
-    """Yield (pair, counts) for `pairs` with v, by an oracle call for each value of v in the clique `number`."""
-    model.oracle(model._theta)
-    own, others = model.counts((v,)), [pair[pair[0] == v] for pair in pairs]
-    part, shape = model.oracle.slices[number], model.oracle.shapes[number]
-    axis = model.oracle.cliques[number].index(v)
-    found: dict[int, list] = {u: [] for u in others}
-    for value, count in enumerate(own.tolist()):
-        theta = model._theta.copy()
-        values = np.moveaxis(theta[part].reshape(shape), axis, 0)
-        values[np.arange(len(own)) != value] = -np.inf
-        if count > 0:  # otherwise the oracle would refuse
-            model.oracle(theta)
-        for u in others:
-            found[u].append(count * model.oracle.query((u,)))
-    for pair, u in zip(pairs, others):
-        yield pair, np.stack(found[u], axis=pair.index(v))
+    """Yield (set, `model.counts`) for different `sets` of two or three attributes, in any order (`queries`)."""
+    for clique, probabilities in queries(model.oracle, sets):
+        yield clique, model.total * probabilities
 
 
 def _effects(cliques, sizes) -> Effects:

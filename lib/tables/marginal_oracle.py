@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..numerics.junction_trees import Growth, components, elimination_order, jun
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
 _BALANCED = 5  # times that tensors are balanced before logarithms are used
+_TOGETHER = 2**24  # conditional probabilities that `queries` stores at a time
 
 
 class MarginalOracle:
@@ -299,3 +301,122 @@ class MarginalOracle:
             (step.variable, [pool[number] for number in step.left + step.right])
             for step in reversed(self._contraction.steps)
         ]
+
+
+def queries(
+    oracle: MarginalOracle, sets: Iterable[tuple[int, ...]]
+) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
+    """Yield (set, `oracle.query(set)`) for different `sets` of two or three variables, in any order; it is faster for many sets.
+
+    Each step of the contraction has a clique: the variable that it sums out, and those of its result. The steps of
+    three variables have a median on the tree of all steps: the lowest of the steps that are above two of them.
+    Given the clique C of this step, the three are independent: P(u, v, w) is the sum of P(u, C) P(v | C) P(w | C).
+    """
+    cliques = _cliques(oracle)
+    place = {step.variable: k for k, step in enumerate(oracle._contraction.steps)}
+    meeting = np.full((len(place), len(place)), len(place))  # the lowest step that is above both variables
+    for k in reversed(range(len(place))):
+        meeting[np.ix_(cliques[k][3], cliques[k][3])] = k
+    lowest = meeting.tolist()
+    for batch, stacked in _batches(oracle, cliques, sets):
+        pairs, triples = defaultdict[int, list](list), defaultdict[int, dict](dict)
+        for each in batch:
+            if len(each) == 2:
+                pairs[place[each[0]]].append(each)
+            else:
+                u, v, w = sorted(each, key=place.__getitem__)
+                k, u, v, w = min((lowest[u][v], u, v, w), (lowest[u][w], u, w, v), (lowest[v][w], v, w, u))
+                triples[k].setdefault((u, v), []).append((w, each))
+        rows, ends = {}, 0
+        for v in sorted(stacked, key=place.__getitem__):
+            rows[v], ends = slice(ends, ends + oracle.sizes[v]), ends + oracle.sizes[v]
+        for k, joint, given in _with_each(oracle, cliques, rows):
+            if k in pairs:
+                own = 1 + cliques[k][0].index(pairs[k][0][0])
+                sums = joint.sum(axis=tuple(axis for axis in range(1, joint.ndim) if axis != own))
+                yield from ((pair, sums[rows[pair[1]]].T) for pair in pairs[k])
+            joint, given = joint.reshape(len(joint), -1), given.reshape(len(given), -1)
+            for (u, v), others in triples[k].items():
+                start, stop = min(rows[w].start for w, _ in others), max(rows[w].stop for w, _ in others)
+                both = (joint[rows[u], None] * given[rows[v]]).reshape(-1, given.shape[1])
+                sums = (both @ given[start:stop].T).reshape(*oracle._shape((u, v)), -1)
+                for w, triple in others:
+                    table = sums[:, :, rows[w].start - start : rows[w].stop - start]
+                    yield triple, table.transpose([(u, v, w).index(one) for one in triple])
+
+
+def _cliques(oracle: MarginalOracle) -> list[tuple[tuple[int, ...], tuple[int, ...], list[int], list[int]]]:
+    """Return, for each step, its clique, the variables of its result, the steps whose results it reads, and the
+    variables summed out by it and by the steps below it. A last entry, with an empty clique, joins all components.
+    """
+    found = []
+    for step, result in zip(oracle._contraction.steps, oracle._contraction.tensors[len(oracle._scopes) :]):
+        clique = tuple(sorted((step.variable, *result.axes)))
+        found.append((clique, tuple(sorted(result.axes)), list[int](), [step.variable]))
+    found.append(((), (), [], []))
+    for k, parent in enumerate(oracle._parent):
+        _, _, children, below = found[-1 if parent is None else parent]
+        children.append(k)
+        below += found[k][3]
+    return found
+
+
+def _batches(oracle, cliques, sets):
+    """Yield (batch of `sets`, variables to stack for it): all variables of triples, and the last one of pairs."""
+    cells = in_order.total(math.prod(oracle._shape(kept)) for _, kept, _, _ in cliques)
+    batch, stacked, width = list[tuple[int, ...]](), set[int](), 0
+    for each in sorted(sets, key=lambda each: each[::-1]):
+        needed = set(each if len(each) > 2 else each[1:])
+        if not needed <= stacked:
+            width += in_order.total(oracle.sizes[v] for v in needed - stacked)
+            if batch and cells * width > _TOGETHER:
+                yield batch, stacked
+                batch, stacked, width = [], set(), in_order.total(oracle.sizes[v] for v in needed)
+            stacked |= needed
+        batch.append(each)
+    if batch:
+        yield batch, stacked
+
+
+def _with_each(oracle, cliques, rows):
+    """Yield (k, P(u, C), P(u | C)) for the clique C of each step k, from the last step on back.
+
+    rows : for each variable u to stack, the places of its values on the first axis, a slice; the other axes are C
+
+    Let S be the variables of a step's result. For all u below the step, P(u | S) follows from the steps below. For
+    all other u, it follows from the step that reads the result.
+    """
+    width = max(part.stop for part in rows.values())
+    tables = [oracle.query(clique) for clique, _, _, _ in cliques]
+    given = [np.zeros((width, *oracle._shape(kept))) for _, kept, _, _ in cliques]
+    inside = [np.zeros(width, dtype=bool) for _ in cliques]
+    for mask, (_, _, _, below) in zip(inside, cliques):
+        for v in below:
+            mask[rows.get(v, slice(0))] = True
+
+    def along(table, axes, clique):
+        return table.reshape(-1, *(oracle.sizes[v] if v in axes else 1 for v in clique))
+
+    def in_clique(k):
+        clique, kept, children, _ = cliques[k]
+        found = np.empty((width, *tables[k].shape))
+        found[:] = along(given[k], kept, clique)
+        for child in children:
+            found[inside[child]] = along(given[child], cliques[child][1], clique)[inside[child]]
+        for v in set(clique).difference(kept).intersection(rows):
+            found[rows[v]] = along(np.eye(oracle.sizes[v]), (v,), clique)
+        return found
+
+    def condition(joint, k, child):
+        others = tuple(axis for axis, v in enumerate(cliques[k][0]) if v not in cliques[child][1])
+        sums, weights = joint.sum(axis=tuple(axis + 1 for axis in others)), tables[k].sum(axis=others)
+        given[child] = np.divide(sums, weights, out=np.zeros_like(sums), where=weights > 0)
+
+    for k in range(len(cliques) - 1):
+        condition(tables[k] * in_clique(k), k, k)
+    for k in reversed(range(len(cliques))):
+        own = in_clique(k)
+        joint = tables[k] * own
+        for child in cliques[k][2]:
+            condition(joint, k, child)
+        yield k, joint, own

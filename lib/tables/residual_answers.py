@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.junction_trees import Growth, junction_tree
-from .graphical_model import GraphicalModel, counts_of_pairs
+from .graphical_model import GraphicalModel, counts_of_sets
 from .marginal_effects import subsets
 from .reconciliation import Reconciliation
 from .residual_queries import Effect, centred
@@ -146,7 +146,7 @@ def targets(
     the model in turn, so that the targets of different pairs agree on single attributes.
     """
     found = {}
-    for pair, counts in counts_of_pairs(model, pairs):
+    for pair, counts in counts_of_sets(model, pairs):
         if pair not in inside and answers.precision(pair):
             apart, precision = answers.apart(pair, counts)
             strength = precision * float((apart**2).sum()) / math.prod(n - 1 for n in counts.shape)

@@ -65,7 +65,7 @@ from ..mechanisms.sensitivity import NEIGHBOURS
 from ..numerics import checks
 from . import last_fit, residual_plan
 from .counting import Counted, Counts, Workload, requested
-from .graphical_model import GraphicalModel, counts_of_pairs
+from .graphical_model import GraphicalModel, counts_of_sets
 from .record_moving import SWEEPS, moved
 from .residual_answers import Answers, targets
 from .residual_queries import (
@@ -346,7 +346,8 @@ class _Run:
         """Ask for triples with mu^2 = `budget`, which may be 0, and store what `model` expects of measured triples."""
         precision, sizes = self.answers.precision, self.domain.sizes
         whole = [triple for triple in self.triples if all(map(precision, itertools.combinations(triple, 2)))]
-        self.answers.expected = {triple: model.counts(triple) for triple in whole if budget or precision(triple)}
+        wanted = [triple for triple in whole if budget or precision(triple)]
+        self.answers.expected = dict(counts_of_sets(model, wanted))
         if not budget:
             return
         stakes, signals = dict[Effect, float](), dict[Effect, float]()
@@ -435,7 +436,7 @@ class _Run:
         pairs = self.answers.pairs()
         for pair in inside.intersection(pairs):
             self.signals[pair] = 1 / self.answers.signal(pair, self.answers.even(pair))
-        for pair, expected in counts_of_pairs(model, (pair for pair in pairs if pair not in inside)):
+        for pair, expected in counts_of_sets(model, [pair for pair in pairs if pair not in inside]):
             self.signals[pair] = 1 / self.answers.signal(pair, expected)
 
     def fit(self, limit):

@@ -81,7 +81,7 @@ EXEMPT = {
     "in_order.total": INNER,
     "encodings.": "the columns of two data sets, read from files",
     "graphical_model.GraphicalModel.counts": "`marginal` for positions that were checked",
-    "graphical_model.counts_of_pairs": "`marginal` for positions that were checked",
+    "graphical_model.counts_of_sets": "`marginal` for positions that were checked",
     "hadamard_response.HadamardResponse.probabilities": INNER,
     "hadamard_response.odd": INNER,
     "hadamard_response.walsh_hadamard": INNER,

@@ -14,7 +14,7 @@ from lib.tables import marginal_oracle
 from lib.tables.graphical_model import (
     GraphicalModel,
     Measurement,
-    counts_of_pairs,
+    counts_of_sets,
     fit,
     fit_reconciled,
     least_loss,
@@ -55,21 +55,27 @@ def test_log_partition_and_every_marginal_equal_those_of_the_full_joint():
             assert np.abs(found - expected).max() < 1e-9
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_counts_of_many_pairs_are_those_of_each(seed):
-    """With attributes in no clique and in other components, a value that cannot occur, and all pairs or few."""
-    sizes = (2, 3, 2, 4, 2, 3, 2, 5)
-    rng, domain = np.random.default_rng(seed), Domain({f"a{v}": size for v, size in enumerate(sizes)})
-    cliques = [("a0", "a1"), ("a1", "a2"), ("a2", "a3", "a4"), ("a6", "a7")]
-    potentials = {names: rng.normal(0, 2, domain.shape(names)) for names in cliques}
-    potentials["a0", "a1"][:, 1] = -np.inf
-    model, pairs = GraphicalModel(domain, potentials, 70.0), list(itertools.combinations(range(8), 2))
-    wanted = {pair: model.counts(pair) for pair in pairs}
-    for some in (pairs, pairs[::5], []):
-        found = dict(counts_of_pairs(model, some))
-        assert set(found) == set(some)
-        assert all(np.allclose(found[pair], wanted[pair], rtol=1e-9, atol=1e-12) for pair in some)
-        assert all(np.array_equal(model.counts(pair), wanted[pair]) for pair in pairs[:5])
+@pytest.mark.parametrize("together", [0, 150, 2**24])
+def test_the_counts_of_many_sets_are_those_of_each(together, monkeypatch):
+    """With attributes in no clique and in other components, values that cannot occur, and all sets or few."""
+    monkeypatch.setattr(marginal_oracle, "_TOGETHER", together)
+    domain = Domain({f"a{v}": size for v, size in enumerate((2, 3, 2, 4, 2, 3, 2, 5, 2, 1))})
+    sets = [each for k in (2, 3) for each in itertools.combinations(range(10), k)]
+    scopes = ["01", "12", "234", "67"], ["012", "345", "24", "08"], ["03", "13", "23", "34", "45", "46", "789"], []
+    for number, cliques in enumerate(scopes):
+        rng = np.random.default_rng(number)
+        potentials = {
+            (names := tuple(f"a{v}" for v in clique)): rng.normal(0, 2, domain.shape(names)) for clique in cliques
+        }
+        if number < 2:
+            next(iter(potentials.values()))[:, 1] = -np.inf
+        model = GraphicalModel(domain, potentials, 70.0)
+        wanted = {each: model.counts(each) for each in sets}
+        for some in (sets, sets[::7], []):
+            found = dict(counts_of_sets(model, iter(some)))
+            assert set(found) == set(some)
+            assert all(found[each].shape == wanted[each].shape for each in some)
+            assert all(np.allclose(found[each], wanted[each], rtol=1e-9, atol=1e-12) for each in some)
 
 
 @pytest.mark.slow
@@ -95,6 +101,8 @@ def test_the_slow_way_through_logarithms_gives_the_same(monkeypatch):
         assert model.log_partition == pytest.approx(log_z, rel=1e-12, abs=1e-10)
         for names in subsets(domain):
             assert np.abs(model.marginal(names) - marginal(probabilities, domain, names)).max() < 1e-11
+        for each, counts in counts_of_sets(model, itertools.combinations(range(len(domain)), 3)):
+            assert np.abs(counts - model.counts(each)).max() < 1e-11
         table = model.synthesize(50, rng=rng)
         assert (probabilities[tuple(table.records.T)] > 0).all()
     assert len(called) == len(STRUCTURES)
