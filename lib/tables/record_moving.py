@@ -126,7 +126,8 @@ class _State:
             own = np.zeros(self.sizes[v])
             for u, part in zip(others, self._parts(v)):
                 target = pairs[u, v][0] if u < v else pairs[v, u][0].T
-                part[:] = self._counts(self.records, u, v) - target
+                names = table.domain.attributes[u], table.domain.attributes[v]
+                part[:] = self._blocks[u, v].T if u < v else table.marginal(names) - target
                 own += target.sum(axis=0)
             self.single[v] = np.bincount(self.records[:, v], minlength=self.sizes[v]) - own / len(others)
         apart = [
@@ -142,11 +143,6 @@ class _State:
     def _parts(self, v) -> list:
         """Return views of the residuals of v, one for each of its other attributes u, with the axes (u, v)."""
         return [self._blocks[v, u] for u in self.others[v]]
-
-    def _counts(self, records, u, v) -> np.ndarray:
-        """Return the counts of `records` with the axes (u, v)."""
-        cells = records[:, u] * self.sizes[v] + records[:, v]
-        return np.bincount(cells, minlength=self.sizes[u] * self.sizes[v]).reshape(self.sizes[u], self.sizes[v])
 
     def shuffle(self, rng) -> None:
         """Put the records in random order, so that any contiguous block is a random part."""

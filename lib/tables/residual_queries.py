@@ -96,6 +96,7 @@ Sheldon 2024 (ReM, arXiv 2410.01091) for residual queries and their noise; the b
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Mapping, Sequence
@@ -132,7 +133,7 @@ def centred(table: ArrayLike) -> NDArray[np.float64]:
     if 0 in found.shape:
         raise ValueError(f"table must not be empty, got shape {found.shape}")
     for axis in range(found.ndim):
-        found = found - found.mean(axis=axis, keepdims=True)
+        found = found - found.sum(axis=axis, keepdims=True) / found.shape[axis]
     return found
 
 
@@ -204,15 +205,21 @@ def longest_change(effect: Effect, sizes: Sequence[int], neighbours: str) -> Fra
     >>> print(longest_change((0, 1), (4, 8), "unbounded"), longest_change((0, 1), (4, 8), "bounded"))
     21/8 4
     """
-    parts = [Fraction(1, sizes[v]) for v in effect]
+    return _longest_change(tuple(sizes[v] for v in effect), neighbours)
+
+
+@functools.lru_cache(maxsize=4096)
+def _longest_change(sizes, neighbours) -> Fraction:
+    """Return `longest_change` for attributes with these numbers of values."""
+    parts = [Fraction(1, size) for size in sizes]
     of_one = math.prod((2 * (1 - part) for part in parts), start=Fraction(1))
     if neighbours == "unbounded":
         return of_one
-    if not effect or 1 in parts:
+    if not sizes or 1 in parts:
         return Fraction(0)
-    if len(effect) == 3:
+    if len(sizes) == 3:
         return 2 * of_one
-    if len(effect) == 1:
+    if len(sizes) == 1:
         return Fraction(2)
     low, high = sorted(parts)
     return max(4 * (1 - low), 6 * (1 - low - high) + 2 * (high - low))
@@ -250,7 +257,12 @@ def sigma_for(precision: float) -> float:
 
     precision : [1e-150, 1e150]
     """
-    goal = Fraction(checks.number("precision", precision, "[1e-150, 1e150]"))
+    return _sigma_for(checks.number("precision", precision, "[1e-150, 1e150]"))
+
+
+@functools.lru_cache(maxsize=4096)
+def _sigma_for(precision) -> float:
+    goal = Fraction(precision)
     sigma = 1 / math.sqrt(goal)
     while Fraction(sigma) ** 2 * goal < 1:
         sigma = math.nextafter(sigma, math.inf)

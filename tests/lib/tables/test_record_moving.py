@@ -55,7 +55,8 @@ def test_every_move_lowers_the_distance_and_the_state_stays_true(weighted):
         last = state.distance
         assert last == pytest.approx(distance(Table(state.records, DOMAIN), wanted, weights, 2.5))
         for u, others in state.others.items():
-            fresh = [state._counts(state.records, w, u) - np.asarray(wanted.get((names := tuple(DOMAIN.attributes[x] for x in (w, u))), wanted.get(names[::-1], np.zeros((0, 0))).T))
+            now = Table(state.records, DOMAIN)
+            fresh = [now.marginal(names := tuple(DOMAIN.attributes[x] for x in (w, u))) - np.asarray(wanted.get(names, wanted.get(names[::-1], np.zeros((0, 0))).T))
                      for w in others]  # fmt: skip
             assert np.allclose(np.concatenate(fresh), state.residuals[u])
     assert last < 0.2 * distance(table, wanted, weights, 2.5)
