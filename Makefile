@@ -75,7 +75,7 @@ active-environment active-classroom active-development: active-%:
 
 ifeq ($(PEERS),yes)
 bench: $(patsubst tests/benchmarks/%.lock,build/%/installed,$(wildcard tests/benchmarks/peers/*.lock))
-peers: $(patsubst %,build/peers/%/installed,dpmm mbi statsmodels)
+peers: $(patsubst %,build/peers/%/installed,dpmm mbi statsmodels $(if $(MARGNET),opacus))
 else ifneq ($(filter-out no,$(PEERS)),)
 $(error PEERS must be yes or no, got $(PEERS))
 endif

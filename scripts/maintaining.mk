@@ -31,7 +31,7 @@ recheck: $(DEVELOPMENT) ## compute some cells of the kept results again on the r
 bench: $(DEVELOPMENT) ## run the benchmarks, one line of JSON each (CASE=name RECORDS=100000000 PEERS=yes)
 	@$(PY) -m tests.benchmarks $(CASE)
 
-peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, and keep the result of each seed (PEERS=yes FOR="fair" SEEDS=5 MBI=folder)
+peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, and keep the result of each seed (PEERS=yes FOR="fair" SEEDS=5 MBI=folder MARGNET=folder)
 	@$(PY) -m tests.benchmarks.aim_peers
 	@$(PY) -m tests.benchmarks.aim_fits
 

@@ -4,17 +4,20 @@
 
 FOR : tables; default: all that are available. `aim_accuracy` lists them, and describes TABLES.
 MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the package. Without it `mbi` is left out.
+MARGNET : a checkout of github.com/KaiChen9909/margnet. Without it `margnet` is left out.
 
-Each program runs AIM for all pairs at delta 1e-9 on the given domain, and otherwise uses its own defaults; the modules
-in `peers/` list the exceptions. Each seed runs in a separate process.
+Each program runs for all pairs at delta 1e-9 on the given domain, and otherwise uses its own defaults; the modules in
+`peers/` list the exceptions. `dpmm` and `mbi` run AIM; `margnet` fits a neural network to the pairs that it measures.
+Each seed runs in a separate process.
 
 A peer takes minutes for a seed, so the result of each seed is kept when it ends. After an interruption, the next call
 continues from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A
 seed is run again if the program that made its result now has another version; until then, the old row is kept. The
-version of ours is the key of its code, and the version of a peer is its release. The version also includes a
-digest of the code here that calls the program and, for `mbi`, a digest of its script. A run that did not end within
-LIMIT CPU seconds is kept without errors, and no further seed is begun for its table, epsilon and program until LIMIT is
-larger. For ours, `first_s` is the CPU time of an earlier run on two records, nearly all of which is imports.
+version of ours is the key of its code, and the version of a peer is its release; `margnet` has none, and that of torch
+is given. The version also includes a digest of the code here that calls the program and, for a checkout, a digest of its
+scripts. A run that did not end within LIMIT CPU seconds is kept without errors, and no further seed is begun for its
+table, epsilon and program until LIMIT is larger. For ours, `first_s` is the CPU time of an earlier run on two records,
+nearly all of which is imports.
 """
 
 import hashlib
@@ -24,6 +27,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -33,6 +37,22 @@ from notebooks.studies.aim_peers import FILE, OURS, STAGED
 from tests.benchmarks import aim, aim_accuracy, measure
 
 CODE = {OURS: "lib/tables/adaptive_iterative.py", STAGED: "lib/tables/residual_stages.py"}
+
+
+class Peer(NamedTuple):
+    environment: str  # in build/peers
+    package: str  # whose release its rows give
+    checkout: str = ""  # the variable that names its folder
+    scripts: tuple[str, ...] = ()  # of the checkout
+
+
+PEERS = {
+    "dpmm": Peer("dpmm", "dpmm"),
+    "mbi": Peer("mbi", "mbi", "MBI", ("mechanisms/aim.py",)),
+    "margnet": Peer("opacus", "torch", "MARGNET", (
+        "method/MargDL/config/gan/adult.toml", "method/MargDL/data/dataset.py", "method/MargDL/main.py",
+        "method/MargDL/scripts/denoiser.py", "method/MargDL/scripts/gan.py")),
+}  # fmt: skip
 OUR_SEEDS = 20  # at least: they take seconds, and the fewer of them, the larger the error of a difference
 PLACE = ["table", "epsilon", "program", "seed"]
 ERRORS = ["error1", "error2", "error3"]
@@ -45,18 +65,19 @@ def versions() -> dict[str, str]:
     for ours, calls in {OURS: aim_accuracy.whole, STAGED: aim_accuracy.staged}.items():
         called = hashlib.sha256(inspect.getsource(calls).encode()).hexdigest()[:12]
         found[ours] = f"code {results.key(CODE[ours])[:12]} called by {called}"
-    for peer in ("dpmm", "mbi") if os.environ.get("MBI") else ("dpmm",):
-        if python := measure.peer(peer):
-            (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer}-*.dist-info")
-            called = _digest(Path(__file__).with_name("peers") / f"{peer}.py")
-            found[peer] = f"{about.name.removesuffix('.dist-info').split('-')[1]} called by {called}"
-    if "mbi" in found:
-        found["mbi"] += f" script {_digest(Path(os.environ['MBI'], 'mechanisms/aim.py'))}"
+    for name, peer in PEERS.items():
+        python, folder = measure.peer(peer.environment), os.environ.get(peer.checkout)
+        if python and (folder or not peer.checkout):
+            (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer.package}-*.dist-info")
+            called = _digest(Path(__file__).with_name("peers") / f"{name}.py")
+            found[name] = f"{about.name.removesuffix('.dist-info').split('-')[1]} called by {called}"
+            if folder:
+                found[name] += f" script {_digest(*(Path(folder, script) for script in peer.scripts))}"
     return found
 
 
-def _digest(file) -> str:
-    return hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+def _digest(*files) -> str:
+    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def row(place, version, file, limit) -> dict:
@@ -70,7 +91,8 @@ def row(place, version, file, limit) -> dict:
             line = measure.child("tests.benchmarks.aim_accuracy", "staged", file, epsilon, seed)
         else:
             module, arguments = f"tests.benchmarks.peers.{program}", (file, aim_accuracy.K, epsilon, seed)
-            line = measure.child(module, "seeded", *arguments, python=measure.peer(program), limit=limit)
+            python = measure.peer(PEERS[program].environment)
+            line = measure.child(module, "seeded", *arguments, python=python, limit=limit)
     table = aim.load_table(file)
     about = version, len(table), len(table.domain)
     found = [line.get(key) for key in (*aim_accuracy.NAMES, "cpu_s", "peak_mb")]

@@ -40,6 +40,26 @@ def test_a_seed_that_is_kept_is_not_run_again(asked, monkeypatch, tmp_path):
     assert asked == [("fair", 1.0, "peer", 2)]
 
 
+def test_a_checkout_that_is_named_is_run_and_its_scripts_are_part_of_the_version(monkeypatch, tmp_path):
+    for environment, about in (("dpmm", "dpmm-1"), ("mbi", "mbi-2"), ("opacus", "torch-3")):
+        (tmp_path / environment / "lib/python3/site-packages" / f"{about}.dist-info").mkdir(parents=True)
+        (tmp_path / environment / "installed").touch()
+    monkeypatch.setattr(measure, "PEERS", tmp_path)
+    scripts = [tmp_path / script for script in aim_peers.PEERS["margnet"].scripts]
+    for script in scripts:
+        script.parent.mkdir(parents=True, exist_ok=True)
+        script.write_text("1")
+    for variable in ("MBI", "MARGNET", "PEERS"):
+        monkeypatch.delenv(variable, raising=False)
+    assert set(aim_peers.versions()) == {told.OURS, told.STAGED, "dpmm"}
+    monkeypatch.setenv("MARGNET", str(tmp_path))
+    before = aim_peers.versions()
+    scripts[-1].write_text("2")
+    after = aim_peers.versions()
+    assert set(after) == {told.OURS, told.STAGED, "dpmm", "margnet"} and after["margnet"].startswith("3 called by ")
+    assert [name for name in after if before[name] != after[name]] == ["margnet"]
+
+
 @pytest.mark.slow
 def test_ours_which_take_seconds_have_more_seeds(asked, monkeypatch, tmp_path):
     run(monkeypatch, tmp_path / "peers.csv", **{told.OURS: "1", told.STAGED: "1"}, peer="1")
