@@ -9,6 +9,7 @@ from book.kept import results
 
 FILE, FITS = results.FOLDER / "miura2025/peers.csv", results.FOLDER / "miura2025/fits.csv"
 OURS, STAGED = "ours", "staged"  # our AIM and our staged residuals
+NEURAL = "margnet"  # the only program of others that does not run AIM
 LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
 TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie", "credit_cards")
@@ -19,14 +20,15 @@ def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame
     """Return a row for each table, epsilon and program: means of its errors, their standard errors, and costs.
 
     frame : a row for each table, epsilon, program and seed; by default, the kept file
-    ours : the one of our programs, `OURS` or `STAGED`, that is compared with the others
+    ours : the one of our programs, `OURS` or `STAGED`, that is compared with the others; `OURS` is compared only with
+        programs that run AIM
 
     The columns are error1 to error3 and se1 to se3; seeds; cpu_s and first_s, which are medians; peak_mb, the maximum;
     and tuned, whether the table was used to choose AIM's settings (`TUNED`). Programs that have not finished at least
     twice, and tables with only one program, are omitted.
     """
     frame = results.load(FILE) if frame is None else frame
-    frame = frame[~frame["program"].isin({OURS, STAGED} - {ours})]
+    frame = frame[~frame["program"].isin({STAGED, NEURAL} if ours == OURS else {OURS})]
     groups = frame.dropna(subset=["error1"]).groupby(["table", "epsilon", "program"])
     found = groups[[*ERRORS.values()]].mean()
     found[["se1", "se2", "se3"]] = groups[[*ERRORS.values()]].sem()
@@ -38,9 +40,9 @@ def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame
 
 
 def seeds() -> pd.DataFrame:
-    """Return how many seeds of each program are kept, by table and epsilon."""
+    """Return how many seeds of each program that runs AIM are kept, by table and epsilon."""
     frame = results.load(FILE).dropna(subset=["error1"])
-    frame = frame[frame["program"] != STAGED]
+    frame = frame[~frame["program"].isin({STAGED, NEURAL})]
     return frame.groupby(["table", "epsilon", "program"]).size().unstack(fill_value=0)
 
 

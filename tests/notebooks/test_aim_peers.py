@@ -180,9 +180,16 @@ def test_the_chapter_leaves_out_what_did_not_end_and_single_seeds():
     assert told.readable(found)["2-way"].tolist() == ["0.15 ± 0.05"] * 2
 
 
+def test_the_neural_network_is_compared_with_staged_residuals_alone():
+    rows = [line for program in (told.OURS, told.STAGED, told.NEURAL, "mbi") for line in seeds(program, (0.1, 0.2), 2.0)]
+    for ours, others in ((told.OURS, ["mbi"]), (told.STAGED, [told.NEURAL, "mbi"])):
+        found = told.summary(pd.DataFrame(rows), ours)
+        assert sorted(found.index.get_level_values("program")) == sorted([ours, *others])
+
+
 def test_the_chapter_says_how_many_seeds_there_are(monkeypatch, tmp_path):
     rows = seeds(told.OURS, (0.1, 0.2), 2.0) + seeds("dpmm", (0.1,), 9.0) + seeds("mbi", (None,), 9.0, "else")
-    rows += seeds(told.STAGED, (0.1, 0.2), 2.0)
+    rows += seeds(told.STAGED, (0.1, 0.2), 2.0) + seeds(told.NEURAL, (0.1, 0.2), 2.0)
     pd.DataFrame(rows).to_csv(tmp_path / "peers.csv", index=False)
     monkeypatch.setattr(told, "FILE", tmp_path / "peers.csv")
     assert told.seeds().to_dict("index") == {("fair", 1.0): {"dpmm": 1, told.OURS: 2}}
