@@ -4,11 +4,11 @@ A study is a grid that runs every method of a variant at every epsilon on each o
 and is scored on the tenth. It draws from a separate generator, made from its place in the grid, and is kept on disk
 when finished; an interrupted study resumes (`notebooks.studies.grid`).
 
-    python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv
+    python -m notebooks.studies.network_comparison --output book/results/sei2017/figure5.csv --few 2 --few-epsilons 1 100 10000
 
 repeats the committed study, with the paper's settings on the real data, in all `VARIANTS`. The results of the variants
-at epsilon = 10 were added later, with --variants for all but the first, --private and --few-epsilons 10, in a separate
-file.
+at epsilon = 10 are in a separate file, whose head has its command: --variants for all but the first, --private and
+--few-epsilons 10.
 """
 
 from __future__ import annotations
