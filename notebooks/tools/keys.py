@@ -76,7 +76,11 @@ def pages(editions: list[str]) -> str:
     made_by = [path for pattern in MAKERS for path in sorted(ROOT.glob(pattern))]
     folders = [os.walk(ROOT / name) for name in ("book", "locale", "proofs", "lib")]
     files = [Path(folder, name) for found in folders for folder, _, names in found for name in names]
-    read = [file for file in sorted(files) if file.suffix != ".pyc" and file.is_file() and file != ROOT / content_key.SCORECARD]
+    read = [
+        file
+        for file in sorted(files)
+        if file.suffix != ".pyc" and file.is_file() and file != ROOT / content_key.SCORECARD
+    ]
     texts = [
         f"{file}\0{content_key.content(str(file))}" for file in (ROOT / "pyproject.toml", ROOT / "_config.yml", *read)
     ]

@@ -181,7 +181,9 @@ def test_the_chapter_leaves_out_what_did_not_end_and_single_seeds():
 
 
 def test_the_neural_network_is_compared_with_staged_residuals_alone():
-    rows = [line for program in (told.OURS, told.STAGED, told.NEURAL, "mbi") for line in seeds(program, (0.1, 0.2), 2.0)]
+    rows = [
+        line for program in (told.OURS, told.STAGED, told.NEURAL, "mbi") for line in seeds(program, (0.1, 0.2), 2.0)
+    ]
     for ours, others in ((told.OURS, ["mbi"]), (told.STAGED, [told.NEURAL, "mbi"])):
         found = told.summary(pd.DataFrame(rows), ours)
         assert sorted(found.index.get_level_values("program")) == sorted([ours, *others])
