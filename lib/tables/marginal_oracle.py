@@ -10,6 +10,7 @@ The potentials are one flat array, clique after clique, with the cells in C orde
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,7 +26,7 @@ from ..numerics.junction_trees import Growth, components, elimination_order, jun
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
 _BALANCED = 5  # times that tensors are balanced before logarithms are used
-_TOGETHER = 2**24  # conditional probabilities that `queries` stores at a time
+_TOGETHER = 2**22  # entries of an array in `queries`, unless a single set needs more
 
 
 class MarginalOracle:
@@ -306,7 +307,9 @@ class MarginalOracle:
 def queries(
     oracle: MarginalOracle, sets: Iterable[tuple[int, ...]]
 ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
-    """Yield (set, `oracle.query(set)`) for different `sets` of two or three variables, in any order; it is faster for many sets.
+    """Yield (set, `oracle.query(set)`) for `sets`, in any order; for many sets this is faster than separate queries.
+
+    sets : different sorted sets of two or three variables
 
     Each step of the contraction has a clique: the variable that it sums out, and those of its result. The steps of
     three variables have a median on the tree of all steps: the lowest of the steps that are above two of them.
@@ -317,7 +320,7 @@ def queries(
     meeting = np.full((len(place), len(place)), len(place))  # the lowest step that is above both variables
     for k in reversed(range(len(place))):
         meeting[np.ix_(cliques[k][3], cliques[k][3])] = k
-    lowest = meeting.tolist()
+    lowest, tables = meeting.tolist(), [oracle.query(clique) for clique, _, _, _ in cliques]
     for batch, stacked in _batches(oracle, cliques, sets):
         pairs, triples = defaultdict[int, list](list), defaultdict[int, dict](dict)
         for each in batch:
@@ -330,7 +333,7 @@ def queries(
         rows, ends = {}, 0
         for v in sorted(stacked, key=place.__getitem__):
             rows[v], ends = slice(ends, ends + oracle.sizes[v]), ends + oracle.sizes[v]
-        for k, joint, given in _with_each(oracle, cliques, rows):
+        for k, joint, given in _with_each(oracle, cliques, tables, rows):
             if k in pairs:
                 own = 1 + cliques[k][0].index(pairs[k][0][0])
                 sums = joint.sum(axis=tuple(axis for axis in range(1, joint.ndim) if axis != own))
@@ -362,10 +365,15 @@ def _cliques(oracle: MarginalOracle) -> list[tuple[tuple[int, ...], tuple[int, .
 
 
 def _batches(oracle, cliques, sets):
-    """Yield (batch of `sets`, variables to stack for it): all variables of triples, and the last one of pairs."""
-    cells = in_order.total(math.prod(oracle._shape(kept)) for _, kept, _, _ in cliques)
+    """Yield (batch of `sets`, variables to stack for it): all variables of triples, and the last one of pairs.
+
+    The variables are divided into blocks of which three can be stacked at a time, so that few batches share a block.
+    """
+    cells = max(math.prod(oracle._shape(clique)) for clique, _, _, _ in cliques)
+    cells = max(cells, in_order.total(math.prod(oracle._shape(kept)) for _, kept, _, _ in cliques))
+    blocks = [3 * cells * end // _TOGETHER for end in itertools.accumulate(oracle.sizes)]
     batch, stacked, width = list[tuple[int, ...]](), set[int](), 0
-    for each in sorted(sets, key=lambda each: each[::-1]):
+    for each in sorted(sets, key=lambda each: ([blocks[v] for v in each[::-1]], each)):
         needed = set(each if len(each) > 2 else each[1:])
         if not needed <= stacked:
             width += in_order.total(oracle.sizes[v] for v in needed - stacked)
@@ -378,16 +386,16 @@ def _batches(oracle, cliques, sets):
         yield batch, stacked
 
 
-def _with_each(oracle, cliques, rows):
+def _with_each(oracle, cliques, tables, rows):
     """Yield (k, P(u, C), P(u | C)) for the clique C of each step k, from the last step on back.
 
+    tables : P(C) for each step
     rows : for each variable u to stack, the places of its values on the first axis, a slice; the other axes are C
 
     Let S be the variables of a step's result. For all u below the step, P(u | S) follows from the steps below. For
     all other u, it follows from the step that reads the result.
     """
     width = max(part.stop for part in rows.values())
-    tables = [oracle.query(clique) for clique, _, _, _ in cliques]
     given = [np.zeros((width, *oracle._shape(kept))) for _, kept, _, _ in cliques]
     inside = [np.zeros(width, dtype=bool) for _ in cliques]
     for mask, (_, _, _, below) in zip(inside, cliques):

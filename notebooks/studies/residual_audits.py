@@ -56,7 +56,7 @@ def answers(result) -> list[tuple]:
 
 
 def norms(result) -> list[tuple]:
-    """Return (attributes, sigma, norm, counts from which it is a distance) of each norm of a pair, in order."""
+    """Return (attributes, sigma, norm, expected counts) for each norm of a pair, in order."""
     domain, found = result.synthetic.domain, []
     known = Answers(domain.sizes, result.total)
     for stage in result.stages:
@@ -100,7 +100,7 @@ PARITY = np.array([(0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0)] * 1000)
 def likelihood(result, first, second, sizes=(1, 2, 3)) -> float:
     """Return the log-likelihood ratio of the answers between the two tables, up to the rounding of the noise.
 
-    Only residuals of as many attributes as `sizes` says count, and the norms of pairs; the norms of triples do not.
+    Only residuals of sets whose numbers of attributes are in `sizes` count and, if 2 is among them, the norms of pairs.
     """
     found = 0.0
     for names, sigma, values in answers(result):

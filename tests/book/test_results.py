@@ -148,11 +148,6 @@ def test_rows_with_keys_of_their_own_are_old_one_by_one(path):
     assert results.made_by(path) == "earlier code for 2 of 3 rows"
 
 
-@pytest.mark.skipif(not (ROOT / "book/scorecard.md").exists(), reason="the book is not built")
-def test_what_the_build_writes_is_no_part_of_the_code():
-    assert "scorecard.md" not in results._used("notebooks/studies/classroom_evening.py").values()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("file", sorted(results.FOLDER.rglob("*.csv")), ids=lambda file: file.name)
 def test_what_made_each_committed_result_is_known(file):
