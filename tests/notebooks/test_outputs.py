@@ -58,6 +58,14 @@ def differences(committed, executed) -> list[str]:
     return found
 
 
+def test_no_committed_notebook_shows_a_warning():
+    """Readers would see it on the page, such as that of a font that was not found."""
+    cells = {path.name: nbformat.read(path, as_version=4).cells for path in NOTEBOOKS}
+    shown = [(name, each.text[:80]) for name, some in cells.items() for cell in some for each in cell.get("outputs", [])
+             if each.get("name") == "stderr"]  # fmt: skip
+    assert shown == []
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", [path.relative_to(ROOT / "notebooks").as_posix() for path in NOTEBOOKS])
 def test_outputs_are_those_committed(notebook):
