@@ -7,9 +7,10 @@ import pandas as pd
 
 from book.kept import results
 
-FILE, FITS = results.FOLDER / "miura2025/peers.csv", results.FOLDER / "miura2025/fits.csv"
+FILE = results.FOLDER / "miura2025/peers.csv"
+FITS = results.FOLDER / "miura2025/fits.csv"
 OURS, STAGED = "ours", "staged"  # our AIM and our staged residuals
-NEURAL = "margnet"  # the only program of others that does not run AIM
+NOT_AIM = ("margnet", "mst")  # the programs of others that do not run AIM
 LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
 TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie", "credit_cards")
@@ -28,7 +29,7 @@ def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame
     twice, and tables with only one program, are omitted.
     """
     frame = results.load(FILE) if frame is None else frame
-    frame = frame[~frame["program"].isin({STAGED, NEURAL} if ours == OURS else {OURS})]
+    frame = frame[~frame["program"].isin({STAGED, *NOT_AIM} if ours == OURS else {OURS})]
     groups = frame.dropna(subset=["error1"]).groupby(["table", "epsilon", "program"])
     found = groups[[*ERRORS.values()]].mean()
     found[["se1", "se2", "se3"]] = groups[[*ERRORS.values()]].sem()
@@ -42,7 +43,7 @@ def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame
 def seeds() -> pd.DataFrame:
     """Return how many seeds of each program that runs AIM are kept, by table and epsilon."""
     frame = results.load(FILE).dropna(subset=["error1"])
-    frame = frame[~frame["program"].isin({STAGED, NEURAL})]
+    frame = frame[~frame["program"].isin({STAGED, *NOT_AIM})]
     return frame.groupby(["table", "epsilon", "program"]).size().unstack(fill_value=0)
 
 

@@ -7,8 +7,8 @@ MBI : a checkout of github.com/ryan112358/mbi, whose AIM is a script beside the 
 MARGNET : a checkout of github.com/KaiChen9909/margnet. Without it `margnet` is left out.
 
 Each program runs for all pairs at delta 1e-9 on the given domain, and otherwise uses its own defaults; the modules in
-`peers/` list the exceptions. `dpmm` and `mbi` run AIM; `margnet` fits a neural network to the pairs that it measures.
-Each seed runs in a separate process.
+`peers/` list the exceptions. `dpmm` and `mbi` run AIM; `mst` measures a tree of pairs, with the package `dpmm`; `margnet`
+fits a neural network to the pairs that it measures. Each seed runs in a separate process.
 
 A peer takes minutes for a seed, so the result of each seed is kept when it ends. After an interruption, the next call
 continues from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A
@@ -44,10 +44,12 @@ class Peer(NamedTuple):
     package: str  # whose release its rows give
     checkout: str = ""  # the variable that names its folder
     scripts: tuple[str, ...] = ()  # of the checkout
+    calls: tuple[str, ...] = ()  # other modules in `peers/` that its module calls
 
 
 PEERS = {
     "dpmm": Peer("dpmm", "dpmm"),
+    "mst": Peer("dpmm", "dpmm", calls=("dpmm",)),
     "mbi": Peer("mbi", "mbi", "MBI", ("mechanisms/aim.py",)),
     "margnet": Peer("opacus", "torch", "MARGNET", (
         "method/MargDL/config/gan/adult.toml", "method/MargDL/data/dataset.py", "method/MargDL/main.py",
@@ -69,7 +71,7 @@ def versions() -> dict[str, str]:
         python, folder = measure.peer(peer.environment), os.environ.get(peer.checkout)
         if python and (folder or not peer.checkout):
             (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer.package}-*.dist-info")
-            called = _digest(Path(__file__).with_name("peers") / f"{name}.py")
+            called = _digest(*(Path(__file__).parent / f"peers/{module}.py" for module in (name, *peer.calls)))
             found[name] = f"{about.name.removesuffix('.dist-info').split('-')[1]} called by {called}"
             if folder:
                 found[name] += f" script {_digest(*(Path(folder, script) for script in peer.scripts))}"

@@ -671,7 +671,7 @@ READERS = {
     "hasegawa2015/widths.csv": {"hasegawa2015/03_figure1"},
     "miura2025/ablation.csv": AIM,
     "miura2025/fits.csv": {"miura2025/04_beyond"},
-    "miura2025/peers.csv": {"miura2025/04_beyond"},
+    "miura2025/peers.csv": {"miura2025/04_beyond", "miura2025/06_stages"},
     "miura2025/mutual_information.csv": AIM | {"miura2025/02_accuracy", "miura2025/05_details"},
     "miura2025/release_audits.csv": set(),
     "miura2025/residual_audits.csv": set(),

@@ -51,13 +51,16 @@ def test_a_checkout_that_is_named_is_run_and_its_scripts_are_part_of_the_version
         script.write_text("1")
     for variable in ("MBI", "MARGNET", "PEERS"):
         monkeypatch.delenv(variable, raising=False)
-    assert set(aim_peers.versions()) == {told.OURS, told.STAGED, "dpmm"}
+    assert set(aim_peers.versions()) == {told.OURS, told.STAGED, "dpmm", "mst"}
     monkeypatch.setenv("MARGNET", str(tmp_path))
     before = aim_peers.versions()
     scripts[-1].write_text("2")
     after = aim_peers.versions()
-    assert set(after) == {told.OURS, told.STAGED, "dpmm", "margnet"} and after["margnet"].startswith("3 called by ")
+    assert set(after) == {told.OURS, told.STAGED, "dpmm", "mst", "margnet"}
+    assert after["margnet"].startswith("3 called by ") and after["mst"].startswith("1 called by ")
     assert [name for name in after if before[name] != after[name]] == ["margnet"]
+    monkeypatch.setattr(aim_peers, "_digest", lambda *files: " ".join(file.name for file in files))
+    assert aim_peers.versions()["mst"] == "1 called by mst.py dpmm.py"
 
 
 @pytest.mark.slow
@@ -180,18 +183,17 @@ def test_the_chapter_leaves_out_what_did_not_end_and_single_seeds():
     assert told.readable(found)["2-way"].tolist() == ["0.15 ± 0.05"] * 2
 
 
-def test_the_neural_network_is_compared_with_staged_residuals_alone():
-    rows = [
-        line for program in (told.OURS, told.STAGED, told.NEURAL, "mbi") for line in seeds(program, (0.1, 0.2), 2.0)
-    ]
-    for ours, others in ((told.OURS, ["mbi"]), (told.STAGED, [told.NEURAL, "mbi"])):
+def test_what_does_not_run_aim_is_compared_with_staged_residuals_alone():
+    programs = told.OURS, told.STAGED, "margnet", "mst", "mbi"
+    rows = [line for program in programs for line in seeds(program, (0.1, 0.2), 2.0)]
+    for ours, others in ((told.OURS, ["mbi"]), (told.STAGED, ["margnet", "mst", "mbi"])):
         found = told.summary(pd.DataFrame(rows), ours)
         assert sorted(found.index.get_level_values("program")) == sorted([ours, *others])
 
 
 def test_the_chapter_says_how_many_seeds_there_are(monkeypatch, tmp_path):
     rows = seeds(told.OURS, (0.1, 0.2), 2.0) + seeds("dpmm", (0.1,), 9.0) + seeds("mbi", (None,), 9.0, "else")
-    rows += seeds(told.STAGED, (0.1, 0.2), 2.0) + seeds(told.NEURAL, (0.1, 0.2), 2.0)
+    rows += [line for program in (told.STAGED, *told.NOT_AIM) for line in seeds(program, (0.1, 0.2), 2.0)]
     pd.DataFrame(rows).to_csv(tmp_path / "peers.csv", index=False)
     monkeypatch.setattr(told, "FILE", tmp_path / "peers.csv")
     assert told.seeds().to_dict("index") == {("fair", 1.0): {"dpmm": 1, told.OURS: 2}}
