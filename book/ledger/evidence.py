@@ -64,7 +64,8 @@ class Difference:
 
 @dataclass(frozen=True)
 class Mean:
-    """The mean of some runs with its standard error, for `claims.check` on a claim that is judged by a printed spread."""
+    """The mean of some runs with its standard error, for `claims.check` on a claim that is judged by a printed
+    spread, or by the printed digits of a mean."""
 
     value: float
     error: float

@@ -174,7 +174,9 @@ def test_the_share_removed_is_that_of_each_reading():
         effective=1.0, width=1.0
     )
     found = anonymization_findings.removed(study).values
-    assert found == dict(zip(BASELINES, (0.16, 0.19, 1.0, 1.0)))
+    assert [*found] == [*BASELINES]
+    assert [each.value for each in found.values()] == pytest.approx([0.16, 0.19, 1.0, 1.0])
+    assert [each.error for each in found.values()] == pytest.approx([0.0, 0.01, 0.0, 0.0])
 
 
 def test_suppression_that_leaves_no_record_is_compared_with_nothing():
