@@ -644,7 +644,10 @@ def with_claim(**changes):
         ),
         (with_claim(judge="proof", runs=3), "^doc.x: runs must be an integer .* and be given only for these, got 3"),
         (with_claim(judge="digits", runs=0), "^doc.x: runs must be an integer of at least 1 for the judge 'digits'"),
-        (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer .* or 2 for 'within', .*got 1"),
+        (
+            with_claim(judge="within", spread=0.1, runs=1),
+            "^doc.x: runs must be an integer .* or 2 for 'within', .*got 1",
+        ),
     ],
 )
 def test_a_malformed_ledger_is_refused_by_id(tmp_path, text, message):
