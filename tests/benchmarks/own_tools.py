@@ -43,7 +43,7 @@ COMMANDS = {  # before `python with_TOOL.py wages.csv synthetic.csv`
         "git clone https://github.com/ryan112358/mbi",
         f"git -C mbi checkout {MBI}",
         "sed -i s/potentials=potentials/warm_start=potentials/ mbi/mechanisms/aim.py",
-        "pip install mbi==2.0.0 pandas",
+        "pip install mbi==2.0.0 pandas matplotlib",
     ],
     "snsynth": ["pip install smartnoise-synth==1.0.8"],
     "sdv": ["pip install sdv==2.0.0"],

@@ -66,7 +66,7 @@ IN_ENGLISH = {
     "notebooks/yours/release.html": [
         "pip install sdv==2.0.0; python with_sdv.py wages.csv synthetic.csv",
         "pip install smartnoise-synth==1.0.8; python with_snsynth.py wages.csv synthetic.csv",
-        "git clone https://github.com/ryan112358/mbi; git -C mbi checkout 361705d7f05f; sed -i s/potentials=potentials/warm_start=potentials/ mbi/mechanisms/aim.py; pip install mbi==2.0.0 pandas; python with_mbi.py wages.csv synthetic.csv",
+        "git clone https://github.com/ryan112358/mbi; git -C mbi checkout 361705d7f05f; sed -i s/potentials=potentials/warm_start=potentials/ mbi/mechanisms/aim.py; pip install mbi==2.0.0 pandas matplotlib; python with_mbi.py wages.csv synthetic.csv",
         "pip install dpmm==0.1.9; python with_dpmm.py wages.csv synthetic.csv",
         "git clone …; pip install .[data]; python with_compendium.py wages.csv synthetic.csv",
         "proportion(death = 1) where sex = M - proportion(death = 1) where sex = F",
