@@ -15,9 +15,9 @@ judge       value      ``reproduced`` where
 =========== ========== ==================================================================
 digits      number,    it rounds to the printed digits: |value - printed| <= half a unit of
             mean       the last printed place (``"11.3620"`` has four decimals; a trailing
-                       ``%`` is a unit, the value is given in per cent). With ``runs``,
-                       ``differs`` where a mean lies outside by more than two standard
-                       errors; otherwise not determinable
+                       ``%`` is a unit, the value is given in per cent). If it is ``random``,
+                       a mean ``differs`` where it lies outside by more than two of its
+                       standard errors; otherwise not determinable
 within      number,    |value - printed| <= the spread that the document prints; ``differs``
             mean       where the distance exceeds both this spread and two standard errors of
                        the difference; otherwise not determinable
@@ -35,7 +35,7 @@ not determinable because of the noise.
 
 The standard error of a difference combines two standard errors: ours, if the value is an `evidence.Mean`, and that of
 the document, if the claim gives its number of ``runs``. The document's standard error is the spread divided by the
-square root of ``runs``. For a plain number, and for a claim without ``runs`` or without a spread, the standard error is 0.
+square root of ``runs``. For a plain number, and for a claim without ``runs``, the standard error is 0.
 
 If a document leaves a setting open, the claim lists the sensible interpretations as ``readings`` and, if the document's
 text selects one, names it as ``own``. The value is then an `evidence.Readings` with a value for each interpretation.
@@ -120,7 +120,8 @@ class Claim:
     `setting` contains the parameters for which the claim is made. `rule` is the ledger's text on how the claim is
     judged, if any. `readings` are the interpretations of the document's words, by name. `own` is the name of the
     interpretation that these words select, if any. `runs` is the number of runs from which the document computed a
-    printed spread or, with the judge digits, a random number that it prints without a spread. `apart` says why the readings differ from those of other claims of the same table or figure. `sets`
+    printed spread. `random` says, for the judge digits, that other runs would give another number. `apart` says why the
+    readings differ from those of other claims of the same table or figure. `sets`
     contains the sets of readings that the claim combines, each a mapping from names to meanings. `no_erratum` says why
     a claim that differs is not among the errata.
     """
@@ -137,6 +138,7 @@ class Claim:
     readings: dict[str, str] = dataclasses.field(default_factory=dict)
     own: str = ""
     runs: int | None = None
+    random: bool = False
     apart: str = ""
     no_erratum: str = ""
     sets: tuple[dict[str, str], ...] = ()
@@ -291,11 +293,13 @@ def _check_spread(claim: Claim) -> None:
     if claim.spread is not None and not (isinstance(claim.spread, (int, float)) and claim.spread > 0):
         raise ValueError(f"{claim.id}: spread must be in (0, inf), got {claim.spread!r}")
     whole = isinstance(claim.runs, int) and not isinstance(claim.runs, bool)
-    least = {"digits": 1, "within": 2}.get(claim.judge, math.inf)
-    if claim.runs is not None and not (whole and claim.runs >= least):
+    if claim.runs is not None and not (claim.spread is not None and whole and claim.runs >= 2):
         raise ValueError(
-            f"{claim.id}: runs must be an integer of at least 1 for the judge 'digits', or 2 for 'within', and be given only "
-            f"for these, got {claim.runs!r}"
+            f"{claim.id}: runs must be an integer of at least 2, and be given only with a spread, got {claim.runs!r}"
+        )
+    if claim.random not in (False, True) or (claim.random and claim.judge != "digits"):
+        raise ValueError(
+            f"{claim.id}: random must be true, and be given only for the judge 'digits', got {claim.random!r}"
         )
 
 
@@ -340,8 +344,8 @@ def _check_readings(claim: Claim) -> None:
 
 RULES = {
     "digits": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place.",
-    "digits runs": "Reproduced if the value lies within {tolerance:f} of {printed}, half a unit of the last printed place. "
-    "Otherwise the claim differs if the value lies outside by more than two standard errors of our repetitions, and is "
+    "digits random": "Reproduced if our mean lies within {tolerance:f} of {printed}, half a unit of the last printed place. "
+    "Otherwise the claim differs if our mean lies outside of this range by more than two of its standard errors, and is "
     "not determinable in between.",
     "within": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the paper prints.",
     "within runs": "Reproduced if the value lies within {tolerance:f} of {printed}, the spread that the paper prints. "
@@ -349,7 +353,8 @@ RULES = {
     "not determinable in between. The paper's standard error is {error:f}, the spread over the square root of its {runs} runs; ours is "
     "that of our repetitions.",
     "proof": "Reproduced if the statement holds as printed in every case that the chapter derives or computes. Two numbers count "
-    "as equal if they differ by no more than the error of the computation.",
+    "as equal if they differ by no more than the error of the computation or, if they come from random draws, by no more than four "
+    "to five standard errors.",
     READ: "Read, not computed: the note says where it was read and what the source says.",
 }
 
@@ -367,8 +372,8 @@ def template(claim: Claim) -> tuple[str, dict]:
     if claim.judge not in NUMERIC_JUDGES:
         return claim.rule or RULES.get(claim.judge, ""), {}
     parts = {"printed": claim.printed, "tolerance": tolerance(claim)}
-    if claim.runs is None or claim.judge == "digits":
-        return RULES[claim.judge if claim.runs is None else "digits runs"], parts
+    if claim.runs is None:
+        return RULES["digits random" if claim.random else claim.judge], parts
     return RULES["within runs"], parts | {"error": Decimal(f"{standard_error(claim):.2g}"), "runs": claim.runs}
 
 
@@ -421,7 +426,7 @@ class Records(tuple):
 def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
     """Judge `value` against the claim `id`, display one line, and return the `Record`.
 
-    value : for the judge digits a number, or an `evidence.Mean` if the claim has runs; for within a number or an
+    value : for the judge digits a number, or an `evidence.Mean` if the claim is random; for within a number or an
         `evidence.Mean`; for proof a bool; for ordering and
         statement a bool, an `evidence.Difference`, or a list or mapping of several. If a difference is within the
         noise, the claim is not determinable, and the note says so. For a claim with readings, the value is an
@@ -634,11 +639,11 @@ def _agrees(claim: Claim, value) -> bool | None:
 
 def _from_printed(claim: Claim, value) -> evidence.Difference:
     """Return the excess of `value` over the printed number, with the standard error of that difference. For the judge
-    digits, return the distance between them, whose limit is half a unit of the last printed place."""
+    digits, its limit is half a unit of the last printed place, above or below."""
     ours = value.error if isinstance(value, evidence.Mean) else 0.0
-    if claim.judge == "digits":
-        return evidence.Difference(abs(float(value) - float(_parse(claim.printed))), ours, float(tolerance(claim)))
-    return evidence.Difference(float(value) - float(_parse(claim.printed)), math.hypot(ours, standard_error(claim)))
+    excess = float(value) - float(_parse(claim.printed))
+    limit = math.copysign(float(tolerance(claim)), excess) if claim.judge == "digits" else 0.0
+    return evidence.Difference(excess, math.hypot(ours, standard_error(claim)), limit)
 
 
 def standard_error(claim: Claim) -> float:
@@ -674,14 +679,14 @@ def _shown(claim: Claim, value) -> str:
     if isinstance(value, evidence.Readings):
         return "; ".join(f"{name}: {_shown(claim, each)}" for name, each in value.values.items())
     is_bool = isinstance(value, (bool, np.bool_))
-    noisy = claim.judge == "within" or claim.judge == "digits" and claim.runs is not None
+    noisy = claim.judge == "within" or claim.random
     if isinstance(value, evidence.Mean) and not (noisy and 0 <= value.error < math.inf):
         raise ValueError(
-            f"value may be a mean, with a finite error, only for the judge within, and for digits with runs, got {value!r} "
-            f"for {claim.id}"
+            f"value may be a mean, with a finite error, only for the judge within or a random number, got {value!r} for "
+            f"{claim.id}"
         )
-    if noisy and claim.judge == "digits" and not isinstance(value, evidence.Mean):
-        raise ValueError(f"value must be a mean with its error, since {claim.id} has runs, got {value!r}")
+    if claim.random and not isinstance(value, evidence.Mean):
+        raise ValueError(f"value must be a mean with its error for {claim.id}, whose number is random, got {value!r}")
     if claim.judge in NOISY_JUDGES and evidence.many(value) is not None:
         _check_differences(claim, value)
         return {True: "holds", False: "does not hold", None: "within the noise"}[evidence.holds(value)]

@@ -65,7 +65,7 @@ class Difference:
 @dataclass(frozen=True)
 class Mean:
     """The mean of some runs with its standard error, for `claims.check` on a claim that is judged by a printed
-    spread, or by the printed digits of a mean."""
+    spread, or by the digits of a random number."""
 
     value: float
     error: float

@@ -50,7 +50,7 @@ def _legend() -> str:
 
 - {say("{reproduced}: the value has the printed digits (or lies within the printed spread), we find the same order or trend, or the theorem holds as printed.", **badges)}
 - {say("{differs}: our result disagrees with the document, and the note explains why.", **badges)}
-- {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the verdict would rest on a difference between two noisy means that is smaller than two standard errors. Or the document has several interpretations, and the claim holds only in some of them. If the text selects an interpretation, that one decides.", **badges)}
+- {say("{not_determinable}: the document leaves out something that the claim depends on, and the note says what. Or the verdict would rest on a difference that is smaller than two standard errors. Or the document has several interpretations, and the claim holds only in some of them. If the text selects an interpretation, that one decides.", **badges)}
 - {say("{stand_in}: computed on a synthetic sample; a verdict needs the real data.", **badges)}
 
 {say("The same {standard} applies to every claim.", standard=f'<a href="standard.html">{say("standard")}</a>')}

@@ -281,8 +281,9 @@ def undivided(study) -> pd.DataFrame:
 
 
 def summary(study) -> pd.DataFrame:
-    """Return the mean, the standard deviation (divisor: trials - 1) and the standard error of each of `METRICS`, by data and method."""
-    return undivided(study).groupby(["data", "method"])[METRICS].agg(["mean", "std", "sem"])
+    """Return mean, standard deviation (divisor: trials - 1), standard error and number of trials of each of `METRICS`, by data
+    and method."""
+    return undivided(study).groupby(["data", "method"])[METRICS].agg(["mean", "std", "sem", "count"])
 
 
 def matrix(study, data, method) -> pd.DataFrame:

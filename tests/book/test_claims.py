@@ -33,7 +33,7 @@ claims:
    setting: {alpha: 4, sigma: 0.01, n: 1.0e+7, data: adult}}
 - {id: doc.spread, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.01}
 - {id: doc.runs, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9}
-- {id: doc.mean, item: Text, statement: A mean., printed: "0.79", judge: digits, runs: 10}
+- {id: doc.mean, item: Text, statement: A mean., printed: "0.79", judge: digits, random: true}
 - {id: doc.either, item: Table 2, statement: A mean., printed: "0.85", judge: within, spread: 0.03, runs: 9, readings: doc-pair}
 - {id: doc.order, item: Figure 1, statement: An order., printed: falls, judge: ordering,
    setting: {n: [1.0e+4, 1.0e+5]}}
@@ -173,15 +173,17 @@ def test_outside_of_the_printed_digits_two_standard_errors_decide(ledger, value,
     assert record.verdict == verdict
     if verdict == "not determinable" and value.value == 0.784:
         assert record.note == (
-            "The result is within the noise. The difference is +0.0060, the limit is 0.005, and two standard errors are "
+            "The result is within the noise. The difference is -0.0060, the limit is -0.005, and two standard errors are "
             "0.0010. why"
         )
 
 
 def test_a_random_number_is_not_judged_by_its_digits_alone(ledger):
-    with pytest.raises(ValueError, match="value must be a mean with its error, since doc.mean has runs, got 0.79"):
+    with pytest.raises(
+        ValueError, match="value must be a mean with its error for doc.mean, whose number is random, got 0.79"
+    ):
         claims.check("doc.mean", 0.79)
-    with pytest.raises(ValueError, match="only for the judge within, and for digits with runs, .* for doc.number"):
+    with pytest.raises(ValueError, match="only for the judge within or a random number, .* for doc.number"):
         claims.check("doc.number", evidence.Mean(0.576, 0.1))
 
 
@@ -642,12 +644,13 @@ def with_claim(**changes):
             with_claim(apart="It is another."),
             "^doc.x: apart must be a .quoted. string, and be given only with readings",
         ),
-        (with_claim(judge="proof", runs=3), "^doc.x: runs must be an integer .* and be given only for these, got 3"),
-        (with_claim(judge="digits", runs=0), "^doc.x: runs must be an integer of at least 1 for the judge 'digits'"),
+        (with_claim(runs=3), "^doc.x: runs must be an integer of at least 2, and be given only with a spread, got 3"),
         (
-            with_claim(judge="within", spread=0.1, runs=1),
-            "^doc.x: runs must be an integer .* or 2 for 'within', .*got 1",
+            with_claim(judge="proof", random=True),
+            "^doc.x: random must be true, and be given only for the judge 'digits'",
         ),
+        (with_claim(judge="digits", random=3), "^doc.x: random must be true, .* got 3"),
+        (with_claim(judge="within", spread=0.1, runs=1), "^doc.x: runs must be an integer of at least 2"),
     ],
 )
 def test_a_malformed_ledger_is_refused_by_id(tmp_path, text, message):
@@ -739,12 +742,12 @@ def test_a_numeric_verdict_flips_where_the_value_is_moved_by_twice_its_tolerance
     printed, tolerance = claims._parse(book[id].printed), claims.tolerance(book[id])
     assert tolerance > 0
     # The spread of so few runs is less than two standard errors
-    noisy = book[id].judge == "within" and math.sqrt(book[id].runs or 100) * 1.1 < evidence.ERRORS
+    noisy = math.sqrt(book[id].runs or 100) * 1.1 < evidence.ERRORS
     near = "not determinable" if noisy else "differs"
     for times, verdict in ((0, "reproduced"), (0.9, "reproduced"), (1.1, near), (2, "differs")):
         for side in (-1, 1):
             moved = float(printed + side * Decimal(str(times)) * tolerance)
-            moved = evidence.Mean(moved, 0.0) if book[id].runs else moved
+            moved = evidence.Mean(moved, 0.0) if book[id].random else moved
             value = Readings(dict.fromkeys(book[id].readings, moved)) if book[id].readings else moved
             assert claims.check(id, value).verdict == verdict, (times, side)
 
@@ -953,7 +956,10 @@ def test_a_rule_is_a_sentence_that_says_when_the_verdict_is_reproduced(book):
     [
         ("doc.number", "within 0.0005 of 0.576, half a unit of the last printed place"),
         ("doc.spread", "within 0.01 of 0.85, the spread that the paper prints"),
-        ("doc.mean", "within 0.005 of 0.79, half a unit of the last printed place. Otherwise the claim differs if"),
+        (
+            "doc.mean",
+            "our mean lies within 0.005 of 0.79, half a unit of the last printed place. Otherwise the claim differs if",
+        ),
         ("doc.runs", "standard error is 0.01, the spread over the square root of its 9 runs"),
         (
             "doc.either",
