@@ -766,7 +766,7 @@ def test_what_runs_notebooks_runs_all_again(copy, before, change):
 
 @pytest.mark.full
 def test_a_docstring_concerns_pages_alone(copy, before):
-    with planted(copy, "lib/mechanisms/noise.py", '"""Samplers of', '"""All samplers of'):
+    with planted(copy, "lib/mechanisms/noise.py", '"""Define samplers of', '"""All samplers of'):
         after = notebook_keys(copy)
     assert {name for name in after if after[name] != before[name]} == {"html"}
 
