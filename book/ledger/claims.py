@@ -15,9 +15,9 @@ judge       value      ``reproduced`` where
 =========== ========== ==================================================================
 digits      number,    it rounds to the printed digits: |value - printed| <= half a unit of
             mean       the last printed place (``"11.3620"`` has four decimals; a trailing
-                       ``%`` is a unit, the value is given in per cent). If it is ``random``,
-                       a mean ``differs`` where it lies outside by more than two of its
-                       standard errors; otherwise not determinable
+                       ``%`` is a unit, the value is given in per cent). A ``random`` claim
+                       ``differs`` where the mean lies outside by more than two of its
+                       standard errors; between, it is not determinable
 within      number,    |value - printed| <= the spread that the document prints; ``differs``
             mean       where the distance exceeds both this spread and two standard errors of
                        the difference; otherwise not determinable
@@ -426,12 +426,11 @@ class Records(tuple):
 def check(id: str, value, *, reason: str = "", stand_in: bool = False, undetermined: str = "", **setting) -> Record:
     """Judge `value` against the claim `id`, display one line, and return the `Record`.
 
-    value : for the judge digits a number, or an `evidence.Mean` if the claim is random; for within a number or an
-        `evidence.Mean`; for proof a bool; for ordering and
-        statement a bool, an `evidence.Difference`, or a list or mapping of several. If a difference is within the
-        noise, the claim is not determinable, and the note says so. For a claim with readings, the value is an
-        `evidence.Readings` with one such value for each reading. It may be None if `undetermined` or `stand_in` is
-        given.
+    value : depends on the judge. For digits, it is a number, or an `evidence.Mean` if the claim is random. For within,
+        it is a number or an `evidence.Mean`; for proof, a bool; for ordering and statement, a bool, an
+        `evidence.Difference`, or a list or mapping of several. If a difference is within the noise, the claim is not
+        determinable, and the note says so. For a claim with readings, the value is an `evidence.Readings` with one
+        such value for each reading. It may be None if `undetermined` or `stand_in` is given.
     reason : why the claim differs (required in the book if it does); otherwise shown as a remark.
     stand_in : whether the value was computed on synthetic data, although the claim needs the real data.
     undetermined : what the document leaves out, which makes the claim not determinable.

@@ -116,6 +116,23 @@ def _error(runs) -> float:
     return float(runs.std(ddof=1) / math.sqrt(runs.size))
 
 
+def overlap(difference: Difference, spreads: tuple[float, ...], runs: int | None) -> Difference:
+    """Return the evidence that the error bars of two means overlap, which means that the `difference` of the means is
+    smaller than the sum of their standard deviations.
+
+    spreads : the two standard deviations; if both are one estimate from paired runs, its double alone
+    runs : the number of runs behind each standard deviation, at least 2. The standard error of the result includes the
+        noise of the standard deviations, for normal runs. With None the numbers are printed ones, and their overlap is
+        a fact without noise
+    """
+    gap = sum(spreads) - abs(difference.value)
+    if runs is None:
+        return Difference(gap, 0.0)
+    if runs < 2:
+        raise ValueError(f"runs must be two or more for the noise of a standard deviation, got {runs}")
+    return Difference(gap, math.hypot(difference.error, math.hypot(*spreads) / math.sqrt(2 * (runs - 1))))
+
+
 def near(difference: Difference, tolerance: float) -> dict[str, Difference]:
     """Return the evidence that the difference lies between minus `tolerance` and `tolerance`."""
     value, error = difference.value, difference.error

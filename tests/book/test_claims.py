@@ -492,6 +492,26 @@ def test_the_standard_error_of_a_difference_of_runs():
             call()
 
 
+@pytest.mark.parametrize("sign", [1, -1])
+def test_error_bars_overlap_if_means_are_closer_than_the_sum_of_their_spreads(sign):
+    spreads, runs = (0.4, 0.9), 400  # normal runs with means 0 and 1
+    draws = sign * np.random.default_rng(0).normal((0, 1), spreads, size=(2000, runs, 2))
+    gaps = [evidence.between(a, b) for a, b in draws.transpose(0, 2, 1)]
+    found = [evidence.overlap(gap, tuple(each.std(axis=0, ddof=1)), runs) for gap, each in zip(gaps, draws)]
+    values = [each.value for each in found]
+    assert np.mean(values) == pytest.approx(0.3, abs=0.005)  # 4 standard errors are 0.005
+    assert np.mean([each.error for each in found]) == pytest.approx(np.std(values), rel=0.08)  # 5 standard errors
+    together = evidence.overlap(D(sign, 0.0), (1.3,), runs)  # of paired runs: one estimate, of twice a spread
+    assert together.value == pytest.approx(0.3) and together.error == pytest.approx(1.3 / math.sqrt(2 * 399))
+
+
+def test_printed_error_bars_overlap_or_do_not():
+    assert evidence.overlap(D(-0.2, 0.5), (0.1, 0.11), None).holds is True
+    assert evidence.overlap(D(0.2, 0.5), (0.1, 0.09), None).holds is False
+    with pytest.raises(ValueError, match="runs must be two or more for the noise of a standard deviation, got 1"):
+        evidence.overlap(D(0.2, 0.5), (0.1, 0.11), 1)
+
+
 @pytest.mark.parametrize(
     "value, error, holds",
     [(0.004, 0.001, True), (-0.004, 0.001, True), (0.009, 0.001, None), (-0.009, 0.001, None), (-0.02, 0.001, False)],
