@@ -201,6 +201,11 @@ def test_git_ignores_what_is_made_and_not_lib():
     assert git("check-ignore", *made).stdout.splitlines() == made
 
 
+def test_no_file_is_empty_but_those_that_mark_packages():
+    empty = [Path(name) for name in ours() if not (ROOT / name).stat().st_size]
+    assert [str(file) for file in empty if file.name not in ("__init__.py", "py.typed")] == []
+
+
 @pytest.mark.slow
 def test_no_file_names_a_machine_or_a_registry_host():
     hosts = ["pypi" + ".org", "python" + "hosted", "anaconda" + ".org", "npm" + "js", "deb" + ".debian"]
