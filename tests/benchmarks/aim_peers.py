@@ -14,14 +14,13 @@ A peer takes minutes for a seed, so the result of each seed is kept when it ends
 continues from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A
 seed is run again if the program that made its result now has another version; until then, the old row is kept. The
 version of ours is the key of its code, and the version of a peer is its release; `margnet` has none, and that of torch
-is given. The version also includes a digest of the code here that calls the program and, for a checkout, a digest of its
-scripts. A run that did not end within LIMIT CPU seconds is kept without errors, and no further seed is begun for its
+is given. The version also includes a key of the code here that calls the program, which a reworded docstring does not change, and,
+for a checkout, a digest of its scripts. A run that did not end within LIMIT CPU seconds is kept without errors, and no further seed is begun for its
 table, epsilon and program until LIMIT is larger. For ours, `first_s` is the CPU time of an earlier run on two records,
 nearly all of which is imports.
 """
 
 import hashlib
-import inspect
 import os
 import subprocess
 import sys
@@ -31,12 +30,14 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from book.kept import results
+from book.kept import content_key, results
 from lib.numerics import checks
 from notebooks.studies.aim_peers import FILE, OURS, STAGED
 from tests.benchmarks import aim, aim_accuracy, measure
 
 CODE = {OURS: "lib/tables/adaptive_iterative.py", STAGED: "lib/tables/residual_stages.py"}
+# What the code that calls a program uses of this repository, other than code that calls programs
+CALLED = ("lib", "tests/benchmarks/aim.py", "tests/benchmarks/measure.py")
 
 
 class Peer(NamedTuple):
@@ -44,12 +45,11 @@ class Peer(NamedTuple):
     package: str  # whose release its rows give
     checkout: str = ""  # the variable that names its folder
     scripts: tuple[str, ...] = ()  # of the checkout
-    calls: tuple[str, ...] = ()  # other modules in `peers/` that its module calls
 
 
 PEERS = {
     "dpmm": Peer("dpmm", "dpmm"),
-    "mst": Peer("dpmm", "dpmm", calls=("dpmm",)),
+    "mst": Peer("dpmm", "dpmm"),
     "mbi": Peer("mbi", "mbi", "MBI", ("mechanisms/aim.py",)),
     "margnet": Peer("opacus", "torch", "MARGNET", (
         "method/MargDL/config/gan/adult.toml", "method/MargDL/data/dataset.py", "method/MargDL/main.py",
@@ -63,23 +63,21 @@ COLUMNS = [*PLACE, "version", "records", "attributes", *ERRORS, "cpu_s", "peak_m
 
 def versions() -> dict[str, str]:
     """Return the version of each installed program, ours first, as its rows give it."""
-    found = {}
-    for ours, calls in {OURS: aim_accuracy.whole, STAGED: aim_accuracy.staged}.items():
-        called = hashlib.sha256(inspect.getsource(calls).encode()).hexdigest()[:12]
-        found[ours] = f"code {results.key(CODE[ours])[:12]} called by {called}"
+    calls = {
+        name: key for key, name in content_key.definitions("tests/benchmarks/aim_accuracy.py", without=CALLED).items()
+    }
+    calls = {OURS: calls["whole"], STAGED: calls["staged"]}
+    found = {ours: f"code {results.key(code)[:12]} called by {calls[ours]}" for ours, code in CODE.items()}
     for name, peer in PEERS.items():
         python, folder = measure.peer(peer.environment), os.environ.get(peer.checkout)
         if python and (folder or not peer.checkout):
             (about,) = python.parent.parent.glob(f"lib/python*/site-packages/{peer.package}-*.dist-info")
-            called = _digest(*(Path(__file__).parent / f"peers/{module}.py" for module in (name, *peer.calls)))
+            called = content_key.key(f"tests/benchmarks/peers/{name}.py", without=CALLED)[:12]
             found[name] = f"{about.name.removesuffix('.dist-info').split('-')[1]} called by {called}"
             if folder:
-                found[name] += f" script {_digest(*(Path(folder, script) for script in peer.scripts))}"
+                scripts = b"".join(Path(folder, script).read_bytes() for script in peer.scripts)
+                found[name] += f" script {hashlib.sha256(scripts).hexdigest()[:12]}"
     return found
-
-
-def _digest(*files) -> str:
-    return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()[:12]
 
 
 def row(place, version, file, limit) -> dict:

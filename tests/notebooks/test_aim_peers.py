@@ -4,7 +4,7 @@ seeds."""
 import pandas as pd
 import pytest
 
-from book.kept import results
+from book.kept import content_key, results
 from lib.tables.graphical_model import loss
 from notebooks.studies import aim_peers as told
 from tests import made_up
@@ -59,8 +59,12 @@ def test_a_checkout_that_is_named_is_run_and_its_scripts_are_part_of_the_version
     assert set(after) == {told.OURS, told.STAGED, "dpmm", "mst", "margnet"}
     assert after["margnet"].startswith("3 called by ") and after["mst"].startswith("1 called by ")
     assert [name for name in after if before[name] != after[name]] == ["margnet"]
-    monkeypatch.setattr(aim_peers, "_digest", lambda *files: " ".join(file.name for file in files))
-    assert aim_peers.versions()["mst"] == "1 called by mst.py dpmm.py"
+
+
+def test_the_version_of_a_peer_covers_the_code_here_that_calls_it_and_no_other():
+    for name, also in (("dpmm", ()), ("mbi", ()), ("mst", ("dpmm",)), ("margnet", ())):
+        files = content_key.closure(f"tests/benchmarks/peers/{name}.py", without=aim_peers.CALLED)
+        assert {file.stem for file in files} - {"__init__"} == {name, *also}
 
 
 @pytest.mark.slow
