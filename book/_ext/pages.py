@@ -369,7 +369,7 @@ def _labelled(row: str, names: list[str]) -> str:
 
 
 def _text(markup: str) -> str:
-    return " ".join(html.unescape(re.sub(r"<[^>]*>", "", markup)).split())
+    return " ".join(html.unescape(re.sub(r"(?s)<style.*?</style>|<[^>]*>", "", markup)).split())
 
 
 def _letters(text: str) -> int:

@@ -103,9 +103,11 @@ def arithmetic() -> str:
 
 
 def commit() -> str:
-    """Return the commit that is checked out, with "-dirty" if files have been changed since; "" if the commit is
-    unknown."""
-    return git("describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*")
+    """Return the commit that is checked out, with "-dirty" if files other than kept results have been changed since; ""
+    if the commit is unknown."""
+    last = git("rev-parse", "--short=12", "HEAD")
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ":/", f":(exclude){FOLDER}")
+    return f"{last}-dirty" if last and changed else last
 
 
 def figures_commit(root: Path = FOLDER.parents[1]) -> tuple[str, bool]:

@@ -237,10 +237,14 @@ def _citation(**told) -> str:
 
 @cache
 def cited() -> dict[str, str]:
-    """Return the authors, year, title and version of the compendium for a citation, from CITATION.cff."""
+    """Return the authors, year, title and version of the compendium for a citation, from CITATION.cff.
+
+    After a plus sign, the version has the commit of the figures if it is known, because verdicts change between versions.
+    """
     made = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = ", ".join(author["name"] for author in made["authors"])
-    return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": made["version"]}
+    version = "+".join(filter(None, (made["version"], results.figures_commit()[0][:12])))
+    return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": version}
 
 
 def cell(text: str) -> str:

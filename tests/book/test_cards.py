@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
+import yaml
 from docutils import nodes
 from markdown_it.renderer import RendererHTML
 from myst_parser.config.main import MdParserConfig
@@ -342,7 +343,10 @@ def test_the_ledger_follows_its_schema(tmp_path):
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(rows, schema)
     assert set(rows[0]) == set(schema["items"]["properties"]) == set(schema["items"]["required"])
-    assert all(re.search(rf"Claim {row['id']} of .* version .*#claim-{row['id']}$", row["cite"]) for row in rows)
+    released = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
+    version = re.escape("+".join(filter(None, (released, results.figures_commit()[0][:12]))))
+    cited = rf" of .* version {version}\. .*#claim-"
+    assert all(re.search(rf"Claim {row['id']}{cited}{row['id']}$", row["cite"]) for row in rows)
     for spoilt in ({"verdict": "true"}, {"colour": "red"}):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate([rows[0] | spoilt], schema)

@@ -4,6 +4,7 @@ import hashlib
 import platform
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +83,7 @@ def test_a_failure_leaves_the_file_as_it_was(path, monkeypatch):
 
 
 def test_what_is_collected_says_how_to_make_it_again(path, monkeypatch):
-    monkeypatch.setattr(results, "git", lambda *arguments: "0123456789ab-dirty")
+    monkeypatch.setattr(results, "commit", lambda: "0123456789ab-dirty")
     made = results.collect(
         "notebooks.studies.grid",
         ["--output", "a b.csv"],
@@ -110,6 +111,23 @@ def test_the_commit_is_left_open_where_there_is_no_git(monkeypatch):
     assert re.fullmatch(r"|[0-9a-f]{12,}(-dirty)?", results.commit())
     monkeypatch.setenv("PATH", "")
     assert results.commit() == ""
+
+
+def test_a_commit_is_dirty_where_code_has_changed_but_not_where_a_kept_result_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "FOLDER", folder := tmp_path / "book/results")
+    monkeypatch.setattr(results, "git", partial(results.git, folder=folder))
+    folder.mkdir(parents=True)
+    code, result = tmp_path / "code.py", folder / "some.csv"
+    for file in (code, result):
+        file.write_text("1")
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c")
+    for command in (("init",), ("add", ":/"), (*identity, "commit", "-m", "1")):
+        assert results.git(*command, folder=tmp_path) or command[0] == "add"
+    (tmp_path / "new").touch()
+    result.write_text("2")
+    assert re.fullmatch("[0-9a-f]{12}", clean := results.commit())
+    code.write_text("2")
+    assert results.commit() == f"{clean}-dirty"
 
 
 def test_code_that_is_not_there_has_no_key():

@@ -94,7 +94,7 @@ def test_hidden_code_of_the_opening_is_in_its_last_block():
 def test_a_title_above_a_hidden_cell_is_in_its_bar():
     document, title = new_document(""), nodes.paragraph("", "", nodes.Text(""), nodes.strong("", "Errors:"))
     untitled = cell("source", "output", hide="all")
-    untitled[1] += nodes.literal_block(text="word " * 20)
+    untitled[1] += nodes.raw("", "<style scoped>\n.dataframe { top: 0 }\n</style>" + "<b>word</b> " * 20, format="html")
     document += [title, cell("source", hide="all"), title.deepcopy(), cell("source"), untitled]
     pages.entitle(document)
     first, other, second, third = document

@@ -1,14 +1,22 @@
 """`make peers` keeps each seed and runs it again if the code that made it has changed; and what the chapter says of the
 seeds."""
 
+import sys
+import zlib
+from types import SimpleNamespace
+
+import numpy as np
 import pandas as pd
 import pytest
 
 from book.kept import content_key, results
 from lib.tables.graphical_model import loss
+from lib.tables.table import Table
+from notebooks.studies import aim_comparison
 from notebooks.studies import aim_peers as told
+from notebooks.studies.prediction import train_synthetic_test_real
 from tests import made_up
-from tests.benchmarks import aim_accuracy, aim_fits, aim_peers, measure
+from tests.benchmarks import aim, aim_accuracy, aim_classifiers, aim_fits, aim_peers, measure
 
 
 @pytest.fixture
@@ -248,3 +256,66 @@ def test_without_a_table_no_fits_are_written(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(aim_accuracy, "encoded", absent)
     assert aim_fits.main(tmp_path / "fits.csv") == 1
     assert "adult: not to be had, no file" in capsys.readouterr().err and not (tmp_path / "fits.csv").exists()
+
+
+# ---- classifiers that learn from synthetic records
+
+
+@pytest.fixture
+def copied(monkeypatch, tmp_path):
+    """Return a case and the places that are run, with a peer that returns the records in reverse, and one that does not end."""
+    places = []
+
+    def child(module, function, program, *arguments, python, limit):
+        places.append((program, limit))
+        return getattr(aim, function)(measure.Meter(), program, *arguments) if program == "copy" else {}
+
+    def seeded(meter, file, k, epsilon, seed):
+        table = aim.load_table(file)
+        return aim.named(aim.errors(table, Table(table.records[::-1], table.domain).marginal)) | {"cpu_s": 2.0}
+
+    monkeypatch.setattr(measure, "child", child)
+    monkeypatch.setitem(sys.modules, "tests.benchmarks.peers.copy", SimpleNamespace(seeded=seeded))
+    monkeypatch.setattr(aim_classifiers, "PEERS", dict.fromkeys(("copy", "slow"), aim_peers.PEERS["dpmm"]))
+    return next(case for case in aim_comparison.cases("stand-in") if case.name == "bank held out"), places
+
+
+@pytest.mark.slow
+def test_classifiers_learn_from_the_records_of_each_program_and_are_tested_on_others(copied, tmp_path):
+    case, places = copied
+    programs = {told.OURS: "1", "copy": "1", "slow": "1"}
+    first = aim_classifiers.rows(case, 0, 9, tmp_path, programs)
+    assert places == [("copy", 9), ("slow", 9)]
+    again = aim_classifiers.rows(case, 0, 9, tmp_path, programs)
+    assert len(places) == 2 and again == first  # what is kept is not run again
+    aim_classifiers.rows(case, 0, 9, tmp_path, {"copy": "2"})
+    assert len(places) == 3
+    found = {row["program"]: row for row in first}
+    assert list(found) == [*told.REFERENCES, *programs]
+    assert found["copy"]["error2"] == 0 < found[told.OURS]["error2"]  # reversed records are still the real ones
+    for name in told.LEARNERS:
+        assert found["copy"][name] == pytest.approx(found["real"][name], abs=0.02)
+        assert found["majority"][name] <= found[told.OURS][name] + 0.05 < 1.05
+    assert found["copy"]["cpu_s"] == 2 and not set(told.LEARNERS) & set(found["slow"])
+    drawn = case.drawn(np.random.default_rng([0, zlib.crc32(case.name.encode())]))
+    boosted = train_synthetic_test_real(drawn.real, drawn.test, case.target, "xgboost", rng=np.random.default_rng(0))
+    assert found["real"]["xgboost"] == boosted
+    kept = [aim.load_table(file).records for file in tmp_path.glob("*.npz")]
+    assert any(np.array_equal(each, drawn.real.records[::-1]) for each in kept)
+
+
+def test_accuracies_are_compared_within_each_seed():
+    assert set(told.LEARNERS) == set(aim_comparison.MODELS)
+    level = {"majority": 0.5, "real": 0.9, told.OURS: 0.7, told.STAGED: 0.8, "peer": 0.75}
+    lines = [
+        {"data": data, "seed": seed, "program": program}
+        | dict.fromkeys(told.LEARNERS, value + 0.01 * seed + 0.001 * seed**2 * (program == "peer"))
+        for data in ("one", "two")
+        for seed in range(3)
+        for program, value in level.items()
+    ]
+    table, apart = told.accuracies(pd.DataFrame(lines))
+    assert table.index.tolist() == list(level) and table.loc["real", ("two", "SVM")] == "91.0 (0.6)"
+    differences = np.array([-0.05, -0.049, -0.046])  # the seeds' common part drops out
+    expected = differences.mean() / (differences.std(ddof=1) / 3**0.5)
+    assert apart.columns.tolist() == ["peer"] and np.allclose(apart, expected)
