@@ -14,7 +14,7 @@ from book.site import build
 
 ROOT = catalogues.ROOT
 FILES = sorted(catalogues.LOCALE.rglob("*.po"))
-BESIDE = ("claims/", "assignments/", "words", "tables", "feedback")
+BESIDE = ("claims/", "assignments/", "words", "tables", "derivations", "feedback")
 MESSAGE = (
     "Add {term}`noise` of scale $\\sigma$, as {doc}`chapter 3 <03_composition>` and [the errata](errata.md) say,"
     ' {shown}`a/b: x < 3 #%` % of `n` = 1,000 <span class="x">times</span>, {n} each.'
