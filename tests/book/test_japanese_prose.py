@@ -56,13 +56,7 @@ IN_ENGLISH = {
     ],
     # a formula in letters
     "machine-checked.html": ["Pr[M(x) in event] <= e^eps Pr[M(x') in event]"],
-    # names in tables of results, of leaks, of columns, of data sets and of attributes
-    "notebooks/kiri2019/05_audit.html": [
-        "audit above",
-        "law, runs",
-        "together, runs",
-    ],
-    # commands, and questions to a released table
+    # names in tables of results, of data sets and of attributes, commands, and questions to a released table
     "notebooks/yours/release.html": [
         "pip install sdv==2.0.0; python with_sdv.py wages.csv synthetic.csv",
         "pip install smartnoise-synth==1.0.8; python with_snsynth.py wages.csv synthetic.csv",
