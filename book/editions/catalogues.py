@@ -93,6 +93,7 @@ TITLED = re.compile(r".*?<([^<>]+)>", re.DOTALL)
 QUOTES = ("shown", "kept", "noted", "here", "count", "computed")  # whose texts may contain a <
 CODE = re.compile(r"(`+)(.+?)\1")
 FORMULA = re.compile(r"(?<![\\$])\$(?!\$)(.+?)(?<!\\)\$")
+WORDS = re.compile(r"\s*\\text\{[^{}]*\}\s*")  # in a formula
 LINK = re.compile(r"\]\(([^)]*)\)|<(https?://[^>]+)>")
 TAG = re.compile(r"</?[a-zA-Z][^>]*>")
 FIELD = re.compile(r"\{(\w+)\}(?!`)")
@@ -116,13 +117,13 @@ def plain(text: str) -> str:
 
 
 def kept(text: str) -> dict[str, Counter]:
-    """Return what a translation of `text` must keep: roles with their targets, links, tags, fields, formulas, code,
-    numbers and percent signs."""
+    """Return what a translation of `text` must keep: roles with their targets, links, tags, fields, formulas without
+    their words, code, numbers and percent signs."""
     roles = Counter(map(target, ROLE.finditer(text)))
     text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
     code = Counter(match[2].strip() for match in CODE.finditer(text))
     text = CODE.sub(" ", text)
-    formulas = Counter(match[1].strip() for match in FORMULA.finditer(text))
+    formulas = Counter(WORDS.sub("", match[1]).strip() for match in FORMULA.finditer(text))
     text = FORMULA.sub(" ", text)
     links = Counter(match[1] or match[2] for match in LINK.finditer(text))
     text = LINK.sub(" ", text)

@@ -64,6 +64,12 @@ def test_a_planted_edit_is_seen(planted, instead, what):
     assert what in told
 
 
+def test_words_in_a_formula_are_translated():
+    message, translation = "Of $\\Pr[i \\text{ at } s]$.", "$\\Pr[i \\text{ が } s \\text{ にある}]$ のこと。"
+    assert catalogues.differences(message, translation) == []
+    assert catalogues.differences(message, translation.replace("s ", "t ")) != []
+
+
 def test_a_number_in_words_may_become_digits():
     assert catalogues.differences("Two of them differ.", "2件が異なる。") == []
     assert catalogues.differences("They differ in 2020.", "異なる。") != []
