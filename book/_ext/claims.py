@@ -334,13 +334,20 @@ def theorems(headlines: list[Headline], files: str = "") -> str:
         stands = each.statement
         of = say(", ").join([*(f"`{name.rsplit('.', 1)[-1]}`" for name in each.lib), *map(linked, each.claims)])
         name = f"{{ref}}`{stands.name} <{label(stands)}>` ({source(stands, files)}; {_axioms(each.axioms)})"
-        rows.append([f"{scorecard.cell(greek(told(stands.says)))}{say(' ({of})', of=of) if of else ''}", name])
+        rows.append([f"{with_code(greek(told(stands.says)))}{say(' ({of})', of=of) if of else ''}", name])
     return table([say("What is proved"), say("Theorem (file and line; axioms)")], rows)
 
 
 def greek(text: str) -> str:
     """Return a comment of a Coq file with Greek letters in place of their names."""
     return re.sub(rf"\b({'|'.join(GREEK)})\b", lambda found: GREEK[found[1]], text).replace("^2", "²")
+
+
+def with_code(comment: str) -> str:
+    """Return a comment of a Coq file as MyST, in which names between backticks are code and everything else is
+    literal."""
+    pieces = re.split(r"\\`", scorecard.cell(comment))  # every second piece is code
+    return "`".join(re.sub(r"\\(.)", r"\1", piece) if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 def source(statement: Statement, files: str) -> str:
@@ -403,7 +410,7 @@ def stated(statement: Statement) -> str:
     code = "\n".join([*context, statement.text])
     target = f"({label(statement)})=\n" if theorem else ""
     place = say(" (line {line})", line=statement.line) if theorem else ""
-    return f"{target}{scorecard.cell(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
+    return f"{target}{with_code(told(statement.says)) or f'`{statement.name}`'}{place}\n\n```coq\n{code}\n```\n"
 
 
 class MachineChecked(Made):

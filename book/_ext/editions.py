@@ -37,6 +37,37 @@ from book.ledger import scorecard
 LABELLED = (exercise_title, solution_title)  # titles that hold a label, and a message
 OTHER = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")  # letters that are not English
 TEXT = re.compile(r"(\\text\{\s*)([^{}]*?)(\s*\})")
+REASON = re.compile(
+    r"^(?P<start>&(?:\\quad )?)(?P<reason>.*\\text\{.*)(?P<end>\\ (?:\\checkmark|\\times)?(?: \\\\)?)$", re.MULTILINE
+)  # a row of a derivation, as `book.ledger.proofs` writes it
+NAMED = re.compile(r"\\mathrm\{([a-z]{2,})\}")  # a word for a quantity of a derivation
+DERIVATIONS = "derivations"
+
+
+def reworded(formula: str, told) -> str:
+    """Return a displayed formula with its words translated by `told(message, kind, catalogue)`.
+
+    A reason in a derivation is one message of the catalogue of derivations, with its formulas between dollar signs, so
+    that a translation can order them as its language does. Other words are messages of the page.
+    """
+
+    def words(text: str) -> str:
+        text = TEXT.sub(lambda match: match[1] + told(match[2], "in a formula", "") + match[3], text)
+        return NAMED.sub(named, text) if r"\begin{aligned}" in formula else text
+
+    def named(match: re.Match) -> str:
+        said = told(match[1], "in a derivation", DERIVATIONS)
+        return match[0] if said == match[1] else rf"\text{{{said}}}"
+
+    made, last = "", 0
+    for match in REASON.finditer(formula):
+        pieces = re.split(r"\\text\{([^{}]*)\}", match["reason"])  # every second piece is words
+        reason = "".join(piece if i % 2 else f"${piece}$" for i, piece in enumerate(pieces) if piece)
+        said = told(reason, "in a derivation", DERIVATIONS).split("$")
+        row = "".join(piece if i % 2 else rf"\text{{{piece}}}" for i, piece in enumerate(said) if piece)
+        made += words(formula[last : match.start()]) + match["start"] + row + match["end"]
+        last = match.end()
+    return made + words(formula[last:])
 
 
 def of_the_page(raw: nodes.raw) -> bool:
@@ -112,9 +143,7 @@ class Translate(SphinxTransform):
             pieces[::2] = [text.replace(text.strip(), edition.told(text.strip(), "in HTML")) for text in pieces[::2]]
             raw.children = [nodes.Text("".join(pieces))]
         for formula in self.document.findall(nodes.math_block):
-            text = TEXT.sub(
-                lambda match: match[1] + edition.told(match[2], "in a formula") + match[3], formula.astext()
-            )
+            text = reworded(formula.astext(), edition.told)
             if text != formula.astext():
                 formula.children = [nodes.Text(text)]
 
@@ -361,8 +390,12 @@ def retell(app, error):
 
 
 _WIDE = r"[\u3001-\u30ff\u3400-\u9fff\uff01-\uff9f]"
-_OPEN, _CLOSED = r"<(?:strong|em|a|span class=\"std)\b[^>]*>", r"</(?:strong|em|a|span)>"
-_GAP = re.compile(rf"(?P<before>{_WIDE}) (?=(?:{_OPEN})+{_WIDE})|(?P<closed>{_WIDE}(?:{_CLOSED})+) (?={_WIDE})")
+_OPEN = r"<(?:strong|em|a|span class=\"(?:std|xref|doc))\b[^>]*>"
+_CLOSED = r"</(?:strong|em|a|span)>"
+_GAP = re.compile(
+    rf"(?P<before>{_WIDE}(?:</(?:strong|em)>)*) (?=(?:{_OPEN})+{_WIDE}|</span>{_WIDE}|（)|(?P<colon>：) (?={_WIDE})"
+    rf"|(?P<closed>{_WIDE}(?:{_CLOSED})+) (?={_WIDE})"
+)
 _TITLE = re.compile(
     r'<p class="admonition-title">'
     r'(?:<span class="caption-number">\w+ (?P<n>\d+) </span>|\w+(?P<link><a [^>]*>) \w+ (?P<of>\d+))'
@@ -372,8 +405,9 @@ _TITLE = re.compile(
 
 def close_up(text: str) -> str:
     """Return the page without the spaces that Markdown requires around bold text or a link between Japanese
-    characters."""
-    return _GAP.sub(lambda found: found["before"] or found["closed"], text)
+    characters, and without those that the code puts beside a colon or a bracket; the space between two verdicts
+    stays."""
+    return _GAP.sub(lambda found: found["before"] or found["colon"] or found["closed"], text)
 
 
 def entitle(text: str) -> str:

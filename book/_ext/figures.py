@@ -242,17 +242,22 @@ WRITTEN = re.compile(
     r'(?: rotate\((?P<turn>[-\d.]+)\))? scale\((?P<scale>[\d.]+) [-\d.]+\)">(?P<outlines>.*?)</g>',
     re.DOTALL,
 )
-LETTERS = {"alpha": "α", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "mu": "μ", "rho": "ρ", "sigma": "σ", "times": "×"}  # fmt: skip
+LETTERS = {"alpha": "α", "delta": "δ", "Delta": "Δ", "epsilon": "ε", "varepsilon": "ε", "eta": "η", "lambda": "λ", "mapsto": "↦", "mu": "μ", "rho": "ρ", "sigma": "σ", "tau": "τ", "times": "×"}  # fmt: skip
 LATIN, WIDE = 0.56, 1.0  # the widths of letters, in units of the font's size
 ROOM = 1.3  # how much wider than the original a text may be before it is scaled down
 
 
 def plain(text: str) -> str:
     """Return `text` with its formulas as plain characters, or "" if a formula has more than letters, roots of a letter
-    and digits as subscripts."""
+    and digits as subscripts or exponents."""
     text = re.sub(r"\\sqrt\{?(\w)\}?", r"√\1", text.replace(r"\,", " "))
     text = re.sub(r"\\([A-Za-z]+)", lambda name: LETTERS.get(name[1], name[0]), text)
     text = re.sub(r"_(\d)", lambda number: "₀₁₂₃₄₅₆₇₈₉"[int(number[1])], text)
+    text = re.sub(
+        r"\^\{?(-?\d)\}?(?![\d}])",
+        lambda number: number[1].translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")),
+        text,
+    )
     return "" if re.search(r"\$[^$]*[\\^_{][^$]*\$", text) else text.replace("$", "")
 
 

@@ -3,8 +3,10 @@
 Each name of a row or a column, and each cell with words, is a message of the catalogue locale/ja/tables.po. The numbers
 in a message are fields, so that "5 runs" and "10 runs" are the same message. Numbers stay as printed. So do names:
 identifiers and abbreviations (education-num, f_macro, DP-SGD), the attributes of Adult and Bank, and all code in the
-page's text. In a `title` or an `aria-label`, the text up to the last colon consists of names and stays. Any other name
-that should stay has itself as its translation. Tables of claims are skipped, because their words come from the ledger.
+page's text except `catalogues.COLUMNS`. In a `title` or an `aria-label`, the text up to the last colon consists of
+names and stays. Any other name that should stay has itself as its translation. Japanese counts in 万 and not in
+millions, so that 14.1百万 in a translation becomes 1,410万. Tables of claims are skipped, because their words come from
+the ledger.
 """
 
 import gzip
@@ -16,7 +18,7 @@ from docutils import nodes
 
 from book._ext import claims
 from book._ext.made import executed
-from book.editions import catalogues, edition
+from book.editions import catalogues, edition, numerals
 from book.ledger import retold
 from book.ledger.claims import MIME
 from lib.data import datasets
@@ -42,7 +44,8 @@ def names(notebook: dict) -> frozenset[str]:
     """Return the names that stay in the tables of `notebook`: the attributes, and all code in the notebook's text."""
     cells = ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "markdown"]
     written = [catalogues.ROLE.sub("", text) for text in cells]
-    return attributes().union(code[2].strip() for text in written for code in catalogues.CODE.finditer(text))
+    code = {code[2].strip() for text in written for code in catalogues.CODE.finditer(text)}
+    return attributes().union(code - catalogues.COLUMNS)
 
 
 def worded(text: str, known: frozenset[str]) -> bool:
@@ -72,7 +75,8 @@ def retell(table: str, known: frozenset[str], told) -> str:
         if not worded(text, known):
             return cell[0]
         shape, numbers = retold.without_numbers(text)
-        return cell["start"] + html.escape(retold.filled(told(shape), numbers), quote=cell.re is SAID)
+        said = numerals.regrouped(retold.filled(told(shape), numbers))
+        return cell["start"] + html.escape(said, quote=cell.re is SAID)
 
     return SAID.sub(again, CELL.sub(again, table))
 

@@ -88,7 +88,7 @@ class Library(SphinxDirective):
             name = _place(nodes.Text(room), room)
             section = nodes.section("", nodes.title(room, "", name), ids=[nodes.make_id(room)])
             said = told(first_sentence(LIB / room / "__init__.py"))
-            section += nodes.paragraph(said, f"{said}{say('.')}")
+            section += nodes.paragraph(said, "", *with_code(f"{said}{say('.')}"))
             section += nodes.definition_list("", *(self._item(room, name) for name in modules))
             made.append(section)
         for path in (ROOT / "pyproject.toml", *LIB.rglob("*.py")):
@@ -99,7 +99,13 @@ class Library(SphinxDirective):
         code = nodes.literal(name, f"lib.{room}.{name}")
         term = nodes.term("", "", _place(code, room, f"#{nodes.make_id(f'{room}-{name}')}"))
         line = told(first_sentence(LIB / room / f"{name}.py"))
-        return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, line)))
+        return nodes.definition_list_item("", term, nodes.definition("", nodes.paragraph(line, "", *with_code(line))))
+
+
+def with_code(text: str) -> list[nodes.Node]:
+    """Return `text` as nodes, with what is between backticks as code."""
+    pieces = enumerate(text.split("`"))
+    return [nodes.literal(piece, piece) if i % 2 else nodes.Text(piece) for i, piece in pieces if piece]
 
 
 # ---------------------------------------------------------------- which chapters use what

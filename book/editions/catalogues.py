@@ -93,9 +93,12 @@ TITLED = re.compile(r".*?<([^<>]+)>", re.DOTALL)
 QUOTES = ("shown", "kept", "noted", "here", "count", "computed")  # whose texts may contain a <
 CODE = re.compile(r"(`+)(.+?)\1")
 FORMULA = re.compile(r"(?<![\\$])\$(?!\$)(.+?)(?<!\\)\$")
+WORDS = re.compile(r"\s*\\text\{[^{}]*\}\s*")  # in a formula
 LINK = re.compile(r"\]\(([^)]*)\)|<(https?://[^>]+)>")
 TAG = re.compile(r"</?[a-zA-Z][^>]*>")
 FIELD = re.compile(r"\{(\w+)\}(?!`)")
+COLUMNS = {"audit above", "law", "together", "runs", "values", "dates"}
+"""Words that pages write as code and tables have as names: they are translated in tables, so also in the text."""
 EXCUSE = re.compile(r"numbers: ((?:[-+]\S+ )+)\(.+\)")
 PERCENT = re.compile(r"[%％]|[Pp]er ?cent(?!il)|per mille|パーセント")
 
@@ -114,13 +117,13 @@ def plain(text: str) -> str:
 
 
 def kept(text: str) -> dict[str, Counter]:
-    """Return what a translation of `text` must keep: roles with their targets, links, tags, fields, formulas, code,
-    numbers and percent signs."""
+    """Return what a translation of `text` must keep: roles with their targets, links, tags, fields, formulas without
+    their words, code, numbers and percent signs."""
     roles = Counter(map(target, ROLE.finditer(text)))
     text = ROLE.sub(lambda role: f" {role['text'].partition('<')[0]} " if "<" in role["text"] else " ", text)
     code = Counter(match[2].strip() for match in CODE.finditer(text))
     text = CODE.sub(" ", text)
-    formulas = Counter(match[1].strip() for match in FORMULA.finditer(text))
+    formulas = Counter(WORDS.sub("", match[1]).strip() for match in FORMULA.finditer(text))
     text = FORMULA.sub(" ", text)
     links = Counter(match[1] or match[2] for match in LINK.finditer(text))
     text = LINK.sub(" ", text)
@@ -161,6 +164,8 @@ def differences(message: str, translation: str, lacks: Counter | None = None, ad
         if name in ("formulas", "code"):  # which may occur once more, or once less
             one, other = Counter(set(one)), Counter(set(other))
         lost, added = one - other, other - one
+        if name == "code":
+            lost = Counter({code: count for code, count in lost.items() if code not in COLUMNS})
         if name == "numbers":
             lost, added = numerals.unsaid(TAG.sub(" ", message), lost, added)
             lost = lost | numerals.untold(plain(message), plain(translation))

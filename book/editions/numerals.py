@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from decimal import Decimal
 
 WRITTEN = r"\d+(?:,\d{3}(?!\d))*(?:\.\d+)*"
 DIGITS = "一二三四五六七八九"
@@ -66,6 +67,22 @@ def value(match: re.Match) -> str:
             amount *= SCALES[scale]
         number = f"{amount:.15g}"
     return "-" * bool(match["minus"]) + number
+
+
+def regrouped(text: str) -> str:
+    """Return `text` with its numbers of 百万 in 万 and 億: 14.1百万 becomes 1,410万, and 124百万 becomes 1億2,400万.
+
+    A number keeps its digits; one that is not a whole number of 万 keeps its form.
+    """
+
+    def again(match: re.Match) -> str:
+        tens = Decimal(match[1].replace(",", "")) * 100  # of thousands
+        if tens != int(tens) or not tens:
+            return match[0]
+        large, small = divmod(int(tens), 10**4)
+        return (f"{large:,}億" if large else "") + (f"{small:,}万" if small else "")
+
+    return re.sub(rf"({WRITTEN})百万", again, text)
 
 
 def of_kanji(number: str) -> int:

@@ -168,25 +168,30 @@ def _part(part: str, one: Claim) -> str:
     if part in SAID:
         return say(part)
     if told := _clauses(part):
-        return say("The claim {clauses}", clauses=edition.enumerated([_clause(*each, one) for each in told]))
+        clauses = [_clause(*each, one, last=each is told[-1]) for each in told]
+        return say("The claim {clauses}", clauses=edition.enumerated(clauses))
     shape, numbers = without_numbers(part)
     if not numbers or not edition.missing(part, catalogue(one.document)):
         return _told(part, one.document)
     return filled(_told(shape, one.document), numbers)
 
 
-def _clause(found: str, them: str, one: Claim) -> str:
-    """Return what was found under some interpretations of the claim, which are named or counted."""
+def _clause(found: str, them: str, one: Claim, last: bool) -> str:
+    """Return what was found under some interpretations of the claim, which are named or counted; `last` is whether
+    the sentence ends here."""
     names, counts = re.findall("“([^”]*)”", them), re.findall(r"\d+", them)
     if names:
         told = edition.enumerated([say("“{name}”", name=_reading(name, one)) for name in names])
     else:
-        told = say("{n} of {total} interpretations", n=counts[0], total=counts[1]) if len(counts) > 1 else counts[0]
+        n, total = counts[0], counts[-1]
+        told = say("{n} of {total} interpretations", n=n, total=total) if len(counts) > 1 else say("{n} of them", n=n)
     if found == "holds":
-        return say("holds under {told}", told=told)
+        return say("holds under {told}", told=told) if last else say("holds under {told}; it", told=told)
     if found == "fails":
-        return say("fails under {told}", told=told)
-    return say("is left open by the noise under {told}", told=told)
+        return say("fails under {told}", told=told) if last else say("fails under {told}; it", told=told)
+    if last:
+        return say("is left open by the noise under {told}", told=told)
+    return say("is left open by the noise under {told}; it", told=told)
 
 
 def badge(verdict: str) -> str:

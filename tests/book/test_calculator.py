@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -105,3 +106,9 @@ def test_what_a_suspicion_exceeds_its_bound_by_is_delta_at_most_on_average(delta
 
 def test_without_privacy_any_suspicion_becomes_certain():
     assert posterior_bound([0.0, 0.1, 1.0], np.inf).tolist() == [0, 1, 1]
+
+
+def test_the_mark_of_a_winner_stays_on_one_line():
+    """A word without spaces, as in Japanese, would otherwise break between any two letters."""
+    rule = re.search(r"\.calculator \.winner \{([^}]*)\}", (ROOT / "book/_static/compendium.css").read_text("utf-8"))[1]
+    assert "white-space: nowrap" in rule

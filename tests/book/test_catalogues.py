@@ -14,7 +14,7 @@ from book.site import build
 
 ROOT = catalogues.ROOT
 FILES = sorted(catalogues.LOCALE.rglob("*.po"))
-BESIDE = ("claims/", "assignments/", "words", "tables", "feedback")
+BESIDE = ("claims/", "assignments/", "words", "tables", "derivations", "feedback")
 MESSAGE = (
     "Add {term}`noise` of scale $\\sigma$, as {doc}`chapter 3 <03_composition>` and [the errata](errata.md) say,"
     ' {shown}`a/b: x < 3 #%` % of `n` = 1,000 <span class="x">times</span>, {n} each.'
@@ -62,6 +62,12 @@ def test_a_planted_edit_is_seen(planted, instead, what):
     assert planted in TRANSLATION
     (told,) = catalogues.differences(MESSAGE, TRANSLATION.replace(planted, instead))
     assert what in told
+
+
+def test_words_in_a_formula_are_translated():
+    message, translation = "Of $\\Pr[i \\text{ at } s]$.", "$\\Pr[i \\text{ が } s \\text{ にある}]$ のこと。"
+    assert catalogues.differences(message, translation) == []
+    assert catalogues.differences(message, translation.replace("s ", "t ")) != []
 
 
 def test_a_number_in_words_may_become_digits():

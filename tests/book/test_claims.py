@@ -8,6 +8,7 @@ import statistics
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from book.editions import edition
 from book.ledger import claims, evidence, retold
 from book.ledger.evidence import Difference, Readings
 
@@ -844,6 +846,23 @@ def test_a_translation_finds_each_clause_of_what_is_told():
     first, *rest = retold.parts(f"{told} The mean is 0.5.")
     assert [found for found, _ in retold._clauses(first)] == ["holds", "fails", "is left open by the noise"]
     assert rest == ["The mean is 0.5."]
+
+
+def test_in_japanese_each_count_has_its_counter_and_a_clause_before_another_its_own_form(monkeypatch):
+    monkeypatch.setattr(edition, "language", "ja")
+    claim = SimpleNamespace(document="miura2025", readings={})
+
+    def told(*outcomes):
+        return retold._part(retold.parts(evidence.told(Readings(dict(zip("abcdefg", outcomes)))))[0], claim)
+
+    assert (
+        told(CLEAR, NOISE, False)
+        == "主張は、「a」では成り立つが、「c」では成り立たず、「b」ではノイズのため判定できない"
+    )
+    assert told(CLEAR, NOISE, False, False, False, True, True) == (
+        "主張は、7通りの解釈のうち、3通りでは成り立つが、3通りでは成り立たず、1通りではノイズのため判定できない"
+    )
+    assert told(CLEAR, False, CLEAR) == "主張は、「a」、「c」では成り立つが、「b」では成り立たない"
 
 
 def test_of_two_parts_of_a_name_the_one_that_decides_is_told():

@@ -31,7 +31,8 @@ def test_words_are_found_and_formulas_that_are_more_than_letters_are_left(svg):
     assert {"time", "count & more"} <= set(figures.texts(svg))
     assert figures.plain(r"half of $\varepsilon$") == "half of ε"
     assert figures.plain(r"$D_1$: $\sqrt{n}\,\times$ $\mu$") == "D₁: √n × μ"
-    assert figures.plain(r"$\frac{1}{2}$ of all") == ""
+    assert figures.plain(r"$\frac{1}{2}$ of all") == figures.plain(r"$2^{x}$ of all") == figures.plain("$2^{10}$") == ""
+    assert figures.plain(r"$\tau^{-2}$, or $t^2$, after $z \mapsto Az$") == "τ⁻², or t², after z ↦ Az"
 
 
 def test_texts_stand_where_the_others_were(svg):

@@ -56,13 +56,7 @@ IN_ENGLISH = {
     ],
     # a formula in letters
     "machine-checked.html": ["Pr[M(x) in event] <= e^eps Pr[M(x') in event]"],
-    # names in tables of results, of leaks, of columns, of data sets and of attributes
-    "notebooks/kiri2019/05_audit.html": [
-        "audit above",
-        "law, runs",
-        "together, runs",
-    ],
-    # commands, and questions to a released table
+    # names in tables of results, of data sets and of attributes, commands, and questions to a released table
     "notebooks/yours/release.html": [
         "pip install sdv==2.0.0; python with_sdv.py wages.csv synthetic.csv",
         "pip install smartnoise-synth==1.0.8; python with_snsynth.py wages.csv synthetic.csv",
@@ -180,6 +174,17 @@ def test_spaces_of_markdown_go_where_japanese_stands_on_both_sides():
     assert close_up('表の <a href="x"><span class="std std-term">感度</span></a> が') == (
         '表の<a href="x"><span class="std std-term">感度</span></a>が'
     )
+    assert close_up('と <a href="x"><span class="xref std std-term">感度</span></a> が') == (
+        'と<a href="x"><span class="xref std std-term">感度</span></a>が'
+    )
+    assert (
+        close_up('章と <a href="x"><span class="doc">章</span></a>')
+        == '章と<a href="x"><span class="doc">章</span></a>'
+    )
+    assert close_up('<em>例。</em> <a href="x">表</a>') == '<em>例。</em><a href="x">表</a>'
+    assert close_up("<span>定理 </span>（例） 掲載： 値 （注）") == "<span>定理</span>（例） 掲載：値（注）"
+    verdicts = '<span class="verdict">相違</span> <span class="judged-read">目視確認</span> <a href="x">定理 3</a>'
+    assert close_up(verdicts) == verdicts
     kept = "値は <strong>AIM</strong> が <code>x</code> から <span class='math'>k</span> までの"
     assert close_up(kept) == kept
 

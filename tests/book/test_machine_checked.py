@@ -286,6 +286,12 @@ def test_each_definition_that_the_page_shows_has_a_sentence_and_the_cells_are_am
     assert "```coq\nVariable a : R.\nVariable n : R.\nDefinition turn" in page.stated(turn)
 
 
+def test_names_in_backticks_are_code_and_the_rest_is_literal():
+    assert page.with_code("`past` and `a_b * c`: x_1 * `y`|z") == r"`past` and `a_b * c`: x\_1 \* `y`\|z"
+    shown = page.theorems(machine_checked.headlines()) + page.by_file(machine_checked.everything(), [])
+    assert r"\`" not in shown and "`past`" in shown
+
+
 def test_greek_letters_that_the_files_spell_out_are_letters_on_the_page():
     told = "eps'-private, (eps^2 / 8), L1 sensitivity Delta, eps_added(n) and epsilon"
     assert page.greek(told) == "ε'-private, (ε² / 8), L1 sensitivity Δ, eps_added(n) and epsilon"

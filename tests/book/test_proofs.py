@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from book._ext import editions
+from book.editions import edition
 from book.ledger import proofs
+from tests.book.test_catalogues import stale
 
 x = sp.symbols("x", positive=True)
 
@@ -152,3 +155,39 @@ def test_every_line_of_the_derivations_in_chapters_holds(shown):
     assert {path.name: each for path, all_ in found.items() for each in all_ if refuted(each)} == {}
     proofs.derive("f", x, 2 * x)
     assert refuted("\n".join(shown))
+
+
+# ---------------------------------------------------------------- in another language
+
+
+def test_a_reason_is_translated_as_a_whole_with_its_formulas_in_their_new_order(shown):
+    proofs.derive(r"\Pr[\mathrm{noise}]", x, (x, "for $x > 0$, by $y$"), ("=", x, True, "$1$"), (x, "why"))
+    formula = "\n".join([r"\begin{aligned}", *shown, r"\text{no reason} &= 1", r"\end{aligned}"])
+    words = {"for $x > 0$, by $y$": "$y$ より、$x > 0$ のとき", "why": "理由", "no reason": "他", "noise": "雑音"}
+    made = editions.reworded(formula, lambda message, kind, catalogue: words[message])
+    for before, after in (
+        (r"\text{for }x > 0\text{, by }y\ \checkmark", r"y\text{ より、}x > 0\text{ のとき}\ \checkmark"),
+        (r"\text{why}\ \checkmark", r"\text{理由}\ \checkmark"),
+        (r"\text{no reason}", r"\text{他}"),
+        (r"\mathrm{noise}", r"\text{雑音}"),
+    ):
+        assert formula.count(before) == 1
+        formula = formula.replace(before, after)
+    assert made == formula
+    assert editions.reworded(formula, lambda message, *_: message) == formula
+
+
+@pytest.mark.parametrize("language", edition.OTHERS)
+def test_the_catalogue_of_derivations_has_the_reasons_of_the_committed_ones(language):
+    """`make catalogues` brings it up to date."""
+    found = {editions.DERIVATIONS: {}}
+
+    def told(message, kind, catalogue):
+        if catalogue and edition.worded(message):
+            found[catalogue][message] = kind
+        return message
+
+    for path in sorted((ROOT / "notebooks").glob("[!a]*/*.ipynb")):
+        for derivation in derivations(path):
+            assert editions.reworded(derivation, told) == derivation
+    assert len(found[editions.DERIVATIONS]) > 100 and stale(found, language) == []

@@ -28,6 +28,16 @@ def test_every_room_has_its_page():
     assert sorted(listed) == sorted(rooms()) == sorted(path.stem for path in (ROOT / "book/reference").glob("*.md"))
 
 
+def test_names_in_backticks_are_code():
+    made = reference.with_code("`a` of x, and `b_c*`.")
+    assert [(type(each), each.astext()) for each in made] == [
+        (nodes.literal, "a"),
+        (nodes.Text, " of x, and "),
+        (nodes.literal, "b_c*"),
+        (nodes.Text, "."),
+    ]
+
+
 def untyped(thing) -> list[str]:
     """Return the arguments of a function, property or class that have no type, and "return" if what it returns has none."""
     made = thing.__init__ if inspect.isclass(thing) else getattr(thing, "fget", getattr(thing, "func", thing))
