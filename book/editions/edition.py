@@ -52,7 +52,7 @@ def messages(page: str) -> dict[str, str]:
 def worded(message: str) -> bool:
     """Return whether there is something to translate: two letters in a row outside formulas, code, addresses and
     tags."""
-    return bool(re.search(r"[^\W\d_]{2}", NO_WORDS.sub(" ", message)))
+    return bool(re.search(r"[^\W\d_\u2070-\u2079²³¹]{2}", NO_WORDS.sub(" ", message)))
 
 
 @cache

@@ -7,6 +7,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from book._ext import figures
+from book.editions import edition
 
 WORDS = {"count & more": "件数など", "half of ε": "εの半分", "time": "時刻", "a long name": "長い名前"}
 
@@ -32,6 +33,7 @@ def test_words_are_found_and_formulas_that_are_more_than_letters_are_left(svg):
     assert figures.plain(r"half of $\varepsilon$") == "half of ε"
     assert figures.plain(r"$D_1$: $\sqrt{n}\,\times$ $\mu$") == "D₁: √n × μ"
     assert figures.plain(r"$\frac{1}{2}$ of all") == figures.plain(r"$2^{x}$ of all") == figures.plain("$2^{10}$") == ""
+    assert not edition.worded(figures.plain(r"$\sigma^2$ = 0.05"))  # a letter with an exponent is no word
     assert figures.plain(r"$\tau^{-2}$, or $t^2$, after $z \mapsto Az$") == "τ⁻², or t², after z ↦ Az"
 
 
