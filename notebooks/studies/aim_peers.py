@@ -11,7 +11,7 @@ FILE = results.FOLDER / "miura2025/peers.csv"
 FITS = results.FOLDER / "miura2025/fits.csv"
 CLASSIFIERS = results.FOLDER / "miura2025/classifiers.csv"
 OURS, STAGED = "ours", "staged"  # our AIM and our staged residuals
-REFERENCES = ("majority", "real")  # no programs: a constant prediction, and the real records
+REFERENCES = ("majority", "real records")  # no programs: a constant prediction, and the real records
 NOT_AIM = ("margnet", "mst")  # the programs of others that do not run AIM
 LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
@@ -128,7 +128,8 @@ def accuracies(frame: pd.DataFrame | None = None) -> tuple[pd.DataFrame, pd.Data
     told = each["mean"].map("{:.1f}".format) + each["sem"].map(" ({:.1f})".format)
     wide = long.pivot(index=["data", "classifier", "seed"], columns="program", values="accuracy")
     others = wide.drop(columns=[OURS, STAGED, *REFERENCES]).sub(wide[STAGED], axis=0).groupby(["data", "classifier"])
-    return told.unstack(["data", "classifier"]), others.mean() / others.sem()
+    by_data = told.unstack(["data", "classifier"]).sort_index(axis=1, level="data", sort_remaining=False)
+    return by_data, others.mean() / others.sem()
 
 
 def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:

@@ -294,19 +294,19 @@ def test_classifiers_learn_from_the_records_of_each_program_and_are_tested_on_ot
     assert list(found) == [*told.REFERENCES, *programs]
     assert found["copy"]["error2"] == 0 < found[told.OURS]["error2"]  # reversed records are still the real ones
     for name in told.LEARNERS:
-        assert found["copy"][name] == pytest.approx(found["real"][name], abs=0.02)
+        assert found["copy"][name] == pytest.approx(found["real records"][name], abs=0.02)
         assert found["majority"][name] <= found[told.OURS][name] + 0.05 < 1.05
     assert found["copy"]["cpu_s"] == 2 and not set(told.LEARNERS) & set(found["slow"])
     drawn = case.drawn(np.random.default_rng([0, zlib.crc32(case.name.encode())]))
     boosted = train_synthetic_test_real(drawn.real, drawn.test, case.target, "xgboost", rng=np.random.default_rng(0))
-    assert found["real"]["xgboost"] == boosted
+    assert found["real records"]["xgboost"] == boosted
     kept = [aim.load_table(file).records for file in tmp_path.glob("*.npz")]
     assert any(np.array_equal(each, drawn.real.records[::-1]) for each in kept)
 
 
 def test_accuracies_are_compared_within_each_seed():
     assert set(told.LEARNERS) == set(aim_comparison.MODELS)
-    level = {"majority": 0.5, "real": 0.9, told.OURS: 0.7, told.STAGED: 0.8, "peer": 0.75}
+    level = {"majority": 0.5, "real records": 0.9, told.OURS: 0.7, told.STAGED: 0.8, "peer": 0.75}
     lines = [
         {"data": data, "seed": seed, "program": program}
         | dict.fromkeys(told.LEARNERS, value + 0.01 * seed + 0.001 * seed**2 * (program == "peer"))
@@ -315,7 +315,7 @@ def test_accuracies_are_compared_within_each_seed():
         for program, value in level.items()
     ]
     table, apart = told.accuracies(pd.DataFrame(lines))
-    assert table.index.tolist() == list(level) and table.loc["real", ("two", "SVM")] == "91.0 (0.6)"
+    assert table.index.tolist() == list(level) and table.loc["real records", ("two", "SVM")] == "91.0 (0.6)"
     differences = np.array([-0.05, -0.049, -0.046])  # the seeds' common part drops out
     expected = differences.mean() / (differences.std(ddof=1) / 3**0.5)
     assert apart.columns.tolist() == ["peer"] and np.allclose(apart, expected)
