@@ -9,15 +9,12 @@ from book.kept import results
 
 FILE = results.FOLDER / "miura2025/peers.csv"
 FITS = results.FOLDER / "miura2025/fits.csv"
-CLASSIFIERS = results.FOLDER / "miura2025/classifiers.csv"
 OURS, STAGED = "ours", "staged"  # our AIM and our staged residuals
-REFERENCES = ("majority", "real records")  # no programs: a constant prediction, and the real records
 NOT_AIM = ("margnet", "mst")  # the programs of others that do not run AIM
 LAST_FIT, LEAST_LOSS, STOPPED = "last fit", "least loss", "stopped early"  # fits of the same measurements
 # On these AIM's settings were chosen: its last fit's, and, on all but nltcs, its plan's.
 TUNED = ("adult", "bank", "nltcs", "titanic", "fair", "mortgages", "randhie", "credit_cards")
 ERRORS = {"1-way": "error1", "2-way": "error2", "3-way": "error3"}
-LEARNERS = {"tree": "tree", "svm": "SVM", "xgboost": "XGBoost"}  # columns of `CLASSIFIERS`, and their headings
 
 
 def summary(frame: pd.DataFrame | None = None, ours: str = OURS) -> pd.DataFrame:
@@ -108,28 +105,6 @@ def readable(found: pd.DataFrame) -> pd.DataFrame:
     }
     costs = {"CPU seconds": found["cpu_s"].map("{:.3g}".format), "MB": found["peak_mb"].map("{:.0f}".format)}
     return pd.DataFrame({"seeds": found["seeds"]} | errors | costs, index=found.index)
-
-
-def accuracies(frame: pd.DataFrame | None = None) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return how accurate classifiers are that learn from the records of each program, and how far this is from ours.
-
-    frame : a row for each data set, program and seed; by default, the kept file
-
-    The first result has a row for each program and a column for each data set and classifier. Its entries are texts:
-    the mean in per cent, with its standard error over the seeds. The second result has a row for each data set and
-    classifier and a column for each program of others. Its entries are the mean differences from `STAGED`, in standard
-    errors of the paired differences.
-    """
-    frame = results.load(CLASSIFIERS) if frame is None else frame
-    long = frame.rename(columns=LEARNERS).melt(
-        ["data", "program", "seed"], [*LEARNERS.values()], "classifier", "accuracy"
-    )
-    each = 100 * long.groupby(["program", "data", "classifier"], sort=False)["accuracy"].agg(["mean", "sem"])
-    told = each["mean"].map("{:.1f}".format) + each["sem"].map(" ({:.1f})".format)
-    wide = long.pivot(index=["data", "classifier", "seed"], columns="program", values="accuracy")
-    others = wide.drop(columns=[OURS, STAGED, *REFERENCES]).sub(wide[STAGED], axis=0).groupby(["data", "classifier"])
-    by_data = told.unstack(["data", "classifier"]).sort_index(axis=1, level="data", sort_remaining=False)
-    return by_data, others.mean() / others.sem()
 
 
 def fits(frame: pd.DataFrame | None = None) -> pd.DataFrame:

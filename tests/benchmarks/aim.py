@@ -11,10 +11,8 @@ the squared distances from the measurements in units of their noise, and the err
 its AIM from the records to the synthetic records. `ratios` contains a peer's values divided by ours.
 """
 
-import importlib
 import itertools
 import json
-import sys
 import time
 from pathlib import Path
 from typing import NamedTuple
@@ -96,21 +94,6 @@ def whole(meter, table, k, epsilon, seeds, measured) -> dict:
         found.append(errors(table, result.synthetic.marginal))
     save_measurements(measured, result.measurements)
     return named(np.mean(found, axis=0)) | {"seeds": int(seeds), "converged": result.model.converged} | watched.line()
-
-
-def kept(meter, program, table, epsilon, seed, records) -> dict:
-    """Run a peer for all pairs as `aim_peers` runs it, and keep its synthetic records in the file `records`.
-
-    For a peer's errors, its module passes the method `marginal` of the synthetic `Table`.
-    """
-    plain = errors
-
-    def keep(real, marginal):
-        save_table(records, marginal.__self__)
-        return plain(real, marginal)
-
-    with patch.object(sys.modules[__name__], "errors", keep):
-        return importlib.import_module(f"tests.benchmarks.peers.{program}").seeded(meter, table, 2, epsilon, seed)
 
 
 class Watched:

@@ -32,13 +32,14 @@ from lib.data import datasets
 from lib.tables import staged_residuals, utility
 from lib.tables.adaptive_iterative import aim as our_aim
 from lib.tables.table import Table
+from notebooks.studies import aim_classifiers as told
 from notebooks.studies import aim_comparison, aim_peers, grid
 from notebooks.studies.prediction import train_synthetic_test_real
 from tests.benchmarks import aim, measure
 from tests.benchmarks.aim_peers import CODE, PEERS, versions
 
 EPSILON = 1.0
-MAJORITY, REAL = aim_peers.REFERENCES
+MAJORITY, REAL = told.REFERENCES
 OURS = {aim_peers.OURS: our_aim, aim_peers.STAGED: staged_residuals}
 
 
@@ -57,7 +58,7 @@ def made(case, program, version, seed, limit, cells) -> tuple[Path, dict]:
                 aim.save_table(real := Path(folder, "real.npz"), case.real)
                 arguments = ("kept", program, real, EPSILON, seed, records.resolve())
                 python = measure.peer(PEERS[program].environment)
-                found = measure.child("tests.benchmarks.aim", *arguments, python=python, limit=limit)
+                found = measure.child("tests.benchmarks.peers.records", *arguments, python=python, limit=limit)
         results.write(line, json.dumps(found))
     return records, json.loads(line.read_text())
 
@@ -112,7 +113,7 @@ def main(words=None) -> None:
     code = " ".join([*CODE.values(), "notebooks/studies/prediction.py"])
     about = {"data": "real", "settings": settings, "files": files, "libraries": libraries, "code": code}
     provenance = results.collect("tests.benchmarks.aim_classifiers", words, **about) | {"command": "make peers"}
-    results.save(aim_peers.CLASSIFIERS, pd.DataFrame(found), provenance)
+    results.save(told.FILE, pd.DataFrame(found), provenance)
 
 
 if __name__ == "__main__":

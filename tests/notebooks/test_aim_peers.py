@@ -12,11 +12,13 @@ import pytest
 from book.kept import content_key, results
 from lib.tables.graphical_model import loss
 from lib.tables.table import Table
+from notebooks.studies import aim_classifiers as learned
 from notebooks.studies import aim_comparison
 from notebooks.studies import aim_peers as told
 from notebooks.studies.prediction import train_synthetic_test_real
 from tests import made_up
 from tests.benchmarks import aim, aim_accuracy, aim_classifiers, aim_fits, aim_peers, measure
+from tests.benchmarks.peers import records
 
 
 @pytest.fixture
@@ -268,7 +270,7 @@ def copied(monkeypatch, tmp_path):
 
     def child(module, function, program, *arguments, python, limit):
         places.append((program, limit))
-        return getattr(aim, function)(measure.Meter(), program, *arguments) if program == "copy" else {}
+        return getattr(records, function)(measure.Meter(), program, *arguments) if program == "copy" else {}
 
     def seeded(meter, file, k, epsilon, seed):
         table = aim.load_table(file)
@@ -291,12 +293,12 @@ def test_classifiers_learn_from_the_records_of_each_program_and_are_tested_on_ot
     aim_classifiers.rows(case, 0, 9, tmp_path, {"copy": "2"})
     assert len(places) == 3
     found = {row["program"]: row for row in first}
-    assert list(found) == [*told.REFERENCES, *programs]
+    assert list(found) == [*learned.REFERENCES, *programs]
     assert found["copy"]["error2"] == 0 < found[told.OURS]["error2"]  # reversed records are still the real ones
-    for name in told.LEARNERS:
+    for name in learned.LEARNERS:
         assert found["copy"][name] == pytest.approx(found["real records"][name], abs=0.02)
         assert found["majority"][name] <= found[told.OURS][name] + 0.05 < 1.05
-    assert found["copy"]["cpu_s"] == 2 and not set(told.LEARNERS) & set(found["slow"])
+    assert found["copy"]["cpu_s"] == 2 and not set(learned.LEARNERS) & set(found["slow"])
     drawn = case.drawn(np.random.default_rng([0, zlib.crc32(case.name.encode())]))
     boosted = train_synthetic_test_real(drawn.real, drawn.test, case.target, "xgboost", rng=np.random.default_rng(0))
     assert found["real records"]["xgboost"] == boosted
@@ -305,16 +307,16 @@ def test_classifiers_learn_from_the_records_of_each_program_and_are_tested_on_ot
 
 
 def test_accuracies_are_compared_within_each_seed():
-    assert set(told.LEARNERS) == set(aim_comparison.MODELS)
+    assert set(learned.LEARNERS) == set(aim_comparison.MODELS)
     level = {"majority": 0.5, "real records": 0.9, told.OURS: 0.7, told.STAGED: 0.8, "peer": 0.75}
     lines = [
         {"data": data, "seed": seed, "program": program}
-        | dict.fromkeys(told.LEARNERS, value + 0.01 * seed + 0.001 * seed**2 * (program == "peer"))
+        | dict.fromkeys(learned.LEARNERS, value + 0.01 * seed + 0.001 * seed**2 * (program == "peer"))
         for data in ("one", "two")
         for seed in range(3)
         for program, value in level.items()
     ]
-    table, apart = told.accuracies(pd.DataFrame(lines))
+    table, apart = learned.accuracies(pd.DataFrame(lines))
     assert table.index.tolist() == list(level) and table.loc["real records", ("two", "SVM")] == "91.0 (0.6)"
     differences = np.array([-0.05, -0.049, -0.046])  # the seeds' common part drops out
     expected = differences.mean() / (differences.std(ddof=1) / 3**0.5)
