@@ -670,6 +670,7 @@ READERS = {
     "hasegawa2015/table1.csv": {"hasegawa2015/02_reconstruction"},
     "hasegawa2015/widths.csv": {"hasegawa2015/03_figure1"},
     "miura2025/ablation.csv": AIM,
+    "miura2025/classifiers.csv": {"miura2025/06_stages"},
     "miura2025/fits.csv": {"miura2025/04_beyond"},
     "miura2025/peers.csv": {"miura2025/04_beyond", "miura2025/06_stages"},
     "miura2025/mutual_information.csv": AIM | {"miura2025/02_accuracy", "miura2025/05_details"},

@@ -28,6 +28,7 @@ NO_FLOATS = {
     "aim_trace": ["step.epsilon == 0 for step in steps"],
     "catalogues": ["not each.string for each in all", "bool(each.string) and each.fuzzy for each in all"],
     "claims": ["count.values()", "each in chosen for each in shown"],
+    "evidence": ["spreads"],  # one or two floats, whose sum has no order
     "numbers": [
         "found in ('', record.verdict, record.reproduced) for record in standing(sources) if fnmatchcase(record.id, names)"
     ],
