@@ -76,6 +76,8 @@ def regrouped(text: str) -> str:
     """
 
     def again(match: re.Match) -> str:
+        if match[1].count(".") > 1:
+            return match[0]  # a version
         tens = Decimal(match[1].replace(",", "")) * 100  # of thousands
         if tens != int(tens) or not tens:
             return match[0]

@@ -120,10 +120,13 @@ def overlap(difference: Difference, spreads: tuple[float, ...], runs: int | None
     """Return the evidence that the error bars of two means overlap, which means that the `difference` of the means is
     smaller than the sum of their standard deviations.
 
-    spreads : the two standard deviations; if both are one estimate from paired runs, its double alone
+    spreads : the two standard deviations. If paired runs share a part of their spread, such as a split, one number
+        instead: the root of 2 times the standard deviation of the paired differences. It leaves out the shared part,
+        and is twice the rest of a spread if both spreads are equal
     runs : the number of runs behind each standard deviation, at least 2. The standard error of the result includes the
-        noise of the standard deviations, for normal runs. With None the numbers are printed ones, and their overlap is
-        a fact without noise
+        noise of the standard deviations, for many normal runs. With five runs, overlapping bars at the limit are taken
+        for separate ones in about one of ten cases. With None the numbers are printed ones, and their overlap is a
+        fact without noise
     """
     gap = sum(spreads) - abs(difference.value)
     if runs is None:

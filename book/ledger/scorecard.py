@@ -243,7 +243,8 @@ def cited() -> dict[str, str]:
     """
     made = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
     authors = ", ".join(author["name"] for author in made["authors"])
-    version = "+".join(filter(None, (made["version"], results.figures_commit()[0][:12])))
+    commit, changed = results.figures_commit()
+    version = "+".join(filter(None, (made["version"], commit[:12] + "-dirty" * changed)))
     return {"authors": authors, "year": made["date-released"][:4], "title": made["title"], "version": version}
 
 

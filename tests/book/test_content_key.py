@@ -846,7 +846,8 @@ for name, module, code in (
         each.cache_clear()  # as in a new process
 """
     names = ("sei2017/figure5.csv", "claims.csv", "papers.csv")
-    kept = {name: (copy / f"book/results/{name}").read_bytes() for name in names}
+    files = [copy / "book/results" / each for name in names for each in (name, name.replace(".csv", ".key"))]
+    kept = {file: file.read_bytes() for file in files}
     old, found = marks(copy, between=script)
     unread = old.keys() - {*names, "faults.csv"}  # chapters made the last, and they read what this test writes
     assert [found[name] for name in names] == ["current code"] * 3
@@ -855,8 +856,8 @@ for name, module, code in (
         [found] = marks(copy)
     assert {found[name] for name in names} == {"earlier code; changed since: `fill_change_bounds, laplace`"}
     assert found["hasegawa2015/table1.csv"] == old["hasegawa2015/table1.csv"]
-    for name, text in kept.items():
-        (copy / f"book/results/{name}").write_bytes(text)
+    for file, text in kept.items():
+        file.write_bytes(text)
 
 
 # ---- what is told of notebooks elsewhere

@@ -316,8 +316,10 @@ def test_accuracies_are_compared_within_each_seed():
         for seed in range(3)
         for program, value in level.items()
     ]
-    table, apart = learned.accuracies(pd.DataFrame(lines))
-    assert table.index.tolist() == list(level) and table.loc["real records", ("two", "SVM")] == "91.0 (0.6)"
+    table, apart, limit = learned.accuracies(pd.DataFrame(lines).assign(error2=0.25))
+    shown = [learned.SHOWN.get(name, name) for name in level]
+    assert table.index.tolist() == shown and table.loc["real records", ("two", "SVM")] == "91.0 (0.6)"
+    assert table.loc["peer", ("one", "error in pairs")] == "0.250" and limit == pytest.approx(4.303, abs=0.001)
     differences = np.array([-0.05, -0.049, -0.046])  # the seeds' common part drops out
     expected = differences.mean() / (differences.std(ddof=1) / 3**0.5)
     assert apart.columns.tolist() == ["peer"] and np.allclose(apart, expected)

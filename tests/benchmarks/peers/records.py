@@ -14,8 +14,9 @@ def kept(meter, program, table, epsilon, seed, records) -> dict:
     plain = aim.errors
 
     def keep(real, marginal):
+        found = plain(real, marginal)
         aim.save_table(records, marginal.__self__)
-        return plain(real, marginal)
+        return found
 
     with patch.object(aim, "errors", keep):
         return importlib.import_module(f"tests.benchmarks.peers.{program}").seeded(meter, table, 2, epsilon, seed)
