@@ -9,7 +9,7 @@ quarter: build/html/index.html $(DEVELOPMENT) ## run a quarter of the tests that
 
 nbval: $(DEVELOPMENT) ## run the notebooks again in plain kernels, and compare their outputs with the committed ones
 	@$(ALIKE) $(PY) -m pytest -n 2 --dist loadfile -o filterwarnings=default -p no:cacheprovider \
-	  -p nbval --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
+	  -p nbval -p tests.notebooks.with_history --nbval --nbval-current-env --nbval-sanitize-with tests/notebooks/nbval-sanitize.cfg $(NOTEBOOKS)
 
 # Longest first, every second one, so that the halves take about as long.
 ifneq ($(filter-out 0 1,$(HALF)),)
