@@ -12,6 +12,10 @@ of the effect's squared length. Further steps undo part of the shrinkage. The we
 n / (s^2 (S - 1)) plus a multiple of 1 / s. The second term does not depend on S: even in a strong effect, a few large
 cells can stand out from the noise while the other cells do not. The multiples were found by trial on four tables, and
 corrected after poor results on two more tables.
+
+For a single attribute, such a weight would not lead to equal counts. It would keep the attribute's own potential small,
+while the potentials of its pairs would still shift its counts. So the measured effect itself is moved towards
+uniformity (`Reconciliation.shrunken`), and the weight of its entropy is a multiple of 1 / s.
 """
 
 from __future__ import annotations
@@ -42,6 +46,7 @@ def fit(domain: Domain, reconciliation: Reconciliation, scale: float, kind: str,
         return fit_reconciled(domain, reconciliation, PLAIN["tau"] / scale, PLAIN["tolerance"], start)
     steps: list[GraphicalModel] = []
     strengths = reconciliation.strengths()
+    reconciliation = reconciliation.shrunken(strengths)
     for tolerance in TOLERANCES:
         centre = steps[-1] if steps else None
         weights = entropies(domain, reconciliation, centre, strengths)
@@ -64,12 +69,12 @@ def entropies(domain: Domain, reconciliation: Reconciliation, centre: GraphicalM
     """
     strengths = strengths or reconciliation.strengths()
     nearer = reconciliation.strengths(centre.counts) if centre else strengths
-    found = {}
+    found: dict[tuple[int, ...], float] = {}
     for effect, deviation in reconciliation.deviations().items():
         expected = reconciliation.total / math.prod(domain.sizes[v] for v in effect)
         if len(effect) == 1:
-            even, shrinking, strength = 1.5, 1.0, strengths[effect]
+            found[effect] = 1.5 / deviation
         else:
-            even, shrinking, strength = 2.0, 4.0, max(strengths[effect], nearer[effect])
-        found[effect] = even / deviation + shrinking * expected / deviation**2 / max(strength - 1, 0.01)
+            strength = max(strengths[effect], nearer[effect])
+            found[effect] = 2 / deviation + 4 * expected / deviation**2 / max(strength - 1, 0.01)
     return found

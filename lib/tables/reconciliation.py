@@ -15,9 +15,10 @@ overlap. Because these tables do not contradict one another, a fit takes fewer s
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,6 +96,20 @@ class Reconciliation:
                 apart = weighted / weight - _effect(expected(subset), subset, subset)
                 degrees = math.prod(self._sizes[v] - 1 for v in subset)
                 found[subset] = float(weight * (apart**2).sum() / max(degrees, 1))
+        return found
+
+    def shrunken(self, strengths: Mapping[tuple[int, ...], float]) -> Reconciliation:
+        """Return a copy in which each attribute of four values or more is moved towards uniformity.
+
+        strengths : the strength S of each effect, [0, inf)
+
+        An attribute keeps the proportion max(0, 1 - 1/S^2) of its effect.
+        """
+        found = copy.copy(self)
+        found._effects = dict(self._effects)
+        for effect, (weight, weighted) in self._effects.items():
+            if len(effect) == 1 and self._sizes[effect[0]] > 3:
+                found._effects[effect] = weight, (1 - max(strengths[effect], 1.0) ** -2) * weighted
         return found
 
     def _shares(self, variable) -> np.ndarray:

@@ -10,6 +10,10 @@ random part of the records. The residuals S - T at the other values of a record 
 The changes that are expected to lower F the most are made together. These changes affect each other, so the number of
 moved records is halved until F decreases by at least half of the expected sum. F never increases.
 
+A new value in one record changes S_v too. So records also exchange their values of an attribute, two at a time, which
+leaves S_v as it is. If the counts of single attributes are off by more than `OFF` records at the end, `one` is
+multiplied by `RESTORING`, and some more sweeps without exchanges bring them back.
+
 The step reads only the synthetic records and the targets. If both are differentially private, so is its result, at no
 further cost (post-processing). The idea of moving records towards noisy marginals comes from the gradual update of
 PrivSyn (Zhang et al. 2021).
@@ -30,11 +34,13 @@ from ..numerics import checks, in_order
 from .table import Table
 
 SINGLES = 3.0  # weight of a single attribute in F, in units of the mean weight of a pair
-SWEEPS = 60
+SWEEPS = 100
 _PART, _FEWEST = 0.1, 200  # of the records that may move at once
-_ROUNDS = 2  # random parts of the records for each attribute in a sweep
-_MOST_CELLS = 2**22  # records that may move at once, times values
-_SLOW = 0.01  # a sweep that lowers F by less than this proportion is the last one
+_TURNS = (1, 2, 2)  # records that change together, in turn, for each attribute in a sweep
+_MOST_CELLS = 2**18  # records that may move at once, times values
+_SLOW = 0.004  # a sweep that lowers F by less than this proportion is the last one
+OFF, RESTORING = 1.0, 30.0  # records, the root mean square over all values; and what `one` is then multiplied by
+_LAST = 15  # at most that many sweeps follow
 
 
 def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np.random.Generator, weights: Mapping[Any, float] | None = None,
@@ -47,8 +53,10 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
         of `aim`, the targets are ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
     weights : mapping from the same pairs to weights w_uv in [1e-6, 1e6]; default: all 1
     singles : [0, 1e6], the weight of each single attribute (`one` in F), as a multiple of the mean weight of a pair.
-        The target of an attribute is the mean of the targets of its pairs
-    sweeps : [1, inf), the largest number of times that each attribute is visited
+        The target of an attribute is the mean of the targets of its pairs. With 0, exchanges and single moves alike
+        follow the pairs alone
+    sweeps : [1, inf), the largest number of times that each attribute is visited, before the last sweeps for single
+        attributes
 
     The number of records stays the same, and so does the order of the attributes. Counts over pairs that are not in
     `targets` may get worse. Raises ``ValueError`` for values outside these ranges, unknown attributes, and targets of
@@ -69,10 +77,17 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
         before = state.distance
         state.shuffle(rng)
         for v in rng.permutation(sorted(state.others)).tolist():
-            for _ in range(_ROUNDS):
-                state.move(v, rng)
+            for together in _TURNS:
+                state.move(v, together, rng)
         if before - state.distance <= _SLOW * before:
             break
+    state.one *= RESTORING
+    for _ in range(_LAST if singles else 0):
+        if state.off() <= OFF:
+            break
+        state.shuffle(rng)
+        for v in state.others:
+            state.move(v, 1, rng)
     return Table(state.in_order(), table.domain)
 
 
@@ -109,7 +124,7 @@ class _State:
 
     def __init__(self, table, pairs, singles) -> None:
         self.records, self.sizes = table.records, table.domain.sizes
-        self._places, self._share = np.arange(len(table)), [1.0] * len(self.sizes)
+        self._places, self._share = np.arange(len(table)), {1: [1.0] * len(self.sizes), 2: [1.0] * len(self.sizes)}
         self.others: dict[int, list[int]] = {}
         for u, v in pairs:
             self.others.setdefault(u, []).append(v)
@@ -144,6 +159,10 @@ class _State:
         """Return views of the residuals of v, one for each of its other attributes u, with the axes (u, v)."""
         return [self._blocks[v, u] for u in self.others[v]]
 
+    def off(self) -> float:
+        """Return the root mean square of S_v - T_v."""
+        return math.sqrt(np.concatenate([s**2 for s in self.single.values()]).mean())
+
     def shuffle(self, rng) -> None:
         """Put the records in random order, so that any contiguous block is a random part."""
         order = rng.permutation(len(self.records))
@@ -153,35 +172,40 @@ class _State:
         """Return the records in their original order."""
         return self.records[np.argsort(self._places)]
 
-    def move(self, v, rng) -> None:
-        """Move values of attribute v in a random part of the records."""
-        n, size, weight = len(self.records), self.sizes[v], self.weight[v]
+    def move(self, v, together, rng) -> None:
+        """Move values of attribute v in a random part of the records, one by one or, if `together` is 2, by exchange."""
+        n, size, weight, share = len(self.records), self.sizes[v], self.weight[v], self._share[together]
         part = min(max(int(n * _PART), _FEWEST), max(_MOST_CELLS // size, 1), n)
         start = int(rng.integers(n - part + 1))
         records = self.records[start : start + part]
         cells = records[:, self.others[v]] + self.starts[v]
         ends = np.arange(0, cells.size + 1, cells.shape[1])
         at_others = scipy.sparse.csr_array((np.tile(weight, part), cells.ravel(), ends), (part, len(self.residuals[v])))
-        slopes = at_others @ self.residuals[v] + self.one * self.single[v]
+        one = self.one if together == 1 else 0.0
+        slopes = at_others @ self.residuals[v] + one * self.single[v]
         old, new, each = records[:, v].copy(), slopes.argmin(axis=1), np.arange(part)
-        promised = 2 * (slopes[each, new] - slopes[each, old] + weight.sum() + self.one)
-        better = np.flatnonzero((promised < 0) & (new != old))
-        better = better[np.argsort(promised[better], kind="stable")]
-        better = better[: max(int(len(better) * self._share[v]), 1)]
+        promised = 2 * (slopes[each, new] - slopes[each, old] + weight.sum() + one)
+        better = np.flatnonzero(new != old)[:, None]
+        if together == 2:
+            better = _exchanges(better[:, 0], old, new, promised, size)
+        sums = promised[better].sum(axis=1)
+        order = np.argsort(sums, kind="stable")[: np.count_nonzero(sums < 0)]
+        better, sums = better[order], sums[order]
+        better = better[: max(int(len(better) * share[v]), 1)]
         while better.size:
-            pairs, single, change = self._changed(v, cells[better], old[better], new[better])
-            if change <= 0.5 * promised[better].sum():
+            rows = better.ravel()
+            pairs, single, change = self._changed(v, cells[rows], old[rows], new[rows])
+            if change <= 0.5 * sums[: len(better)].sum():
+                records[rows, v] = new[rows]
+                self.single[v] += single
+                self.distance += change
+                self.residuals[v] += pairs
+                for u, start in zip(self.others[v], self.starts[v]):
+                    self._blocks[u, v][:] += pairs[start : start + self.sizes[u]].T
                 break
-            self._share[v] /= 2
-            better = better[: better.size // 2]
-        self._share[v] = min(2 * self._share[v], 1.0)
-        if better.size:
-            records[better, v] = new[better]
-            self.single[v] += single
-            self.distance += change
-            self.residuals[v] += pairs
-            for u, start in zip(self.others[v], self.starts[v]):
-                self._blocks[u, v][:] += pairs[start : start + self.sizes[u]].T
+            share[v] /= 2
+            better = better[: len(better) // 2]
+        share[v] = min(2 * share[v], 1.0)
 
     def _changed(self, v, rows, old, new):
         """Return the changes of the residuals and of F if v changes from `old` to `new` in records with `rows`."""
@@ -192,3 +216,19 @@ class _State:
         weights = np.repeat(self.weight[v], [self.sizes[u] for u in self.others[v]])
         change = (weights * (pairs * (2 * self.residuals[v] + pairs)).sum(axis=1)).sum()
         return pairs, single, change + self.one * (single * (2 * self.single[v] + single)).sum()
+
+
+def _exchanges(rows, old, new, promised, size) -> np.ndarray:
+    """Return pairs (k, 2) of `rows` where each wants the other's value, the best with the best; each row once at most.
+
+    old, new, promised : values and expected changes of F, for every record; size : the number of values
+    """
+    rows = rows[np.argsort(promised[rows], kind="stable")]
+    low, high = np.minimum(old, new)[rows], np.maximum(old, new)[rows]
+    wants = 2 * (low * size + high) + (old[rows] > new[rows])
+    order = np.argsort(wants, kind="stable")
+    rows, wants = rows[order], wants[order]
+    rank = np.arange(len(rows)) - np.searchsorted(wants, wants)
+    place, down = (wants // 2) * len(old) + rank, wants % 2 == 1
+    _, ups, downs = np.intersect1d(place[~down], place[down], assume_unique=True, return_indices=True)
+    return np.stack([rows[~down][ups], rows[down][downs]], axis=1)

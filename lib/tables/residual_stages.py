@@ -92,7 +92,7 @@ COARSE = 0.02  # mean deviation of the norms of triples, as a part of the record
 CLEAR = 2.0  # deviations of its noise that the norm of a triple must exceed
 MAX_CELLS = 300_000
 _EARLY_CELLS = 50_000  # of the models between stages, and of a triple that is measured
-_VISITS = 1200  # of all attributes together, when records are moved
+_VISITS = 2000  # of all attributes together, when records are moved
 _MOST_MEASURED = 2**24  # cells of all pairs that may be measured, and of all triples
 
 

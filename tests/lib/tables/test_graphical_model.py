@@ -99,6 +99,22 @@ def test_the_counts_of_many_sets_take_little_memory_in_few_passes(k, passes, mon
     assert len(made) <= passes
 
 
+def test_pairs_with_many_values_take_little_memory(monkeypatch):
+    """With all values at once, each array would take 130 MB."""
+    monkeypatch.setattr(marginal_oracle, "_TOGETHER", 2**19)
+    domain, rng = Domain({"a": 250, "b": 250, "c": 250, "d": 3}), np.random.default_rng(0)
+    scopes = ("a", "b"), ("b", "c"), ("c", "d")
+    model = GraphicalModel(domain, {scope: rng.normal(0, 1, domain.shape(scope)) for scope in scopes}, 70.0)
+    wanted = {pair: model.counts(pair) for pair in [(0, 2), (0, 3)]}
+    tracemalloc.start()
+    try:
+        for pair, counts in counts_of_sets(model, itertools.combinations(range(4), 2)):
+            assert pair not in wanted or np.allclose(counts, wanted[pair], rtol=1e-9, atol=1e-12)
+        assert tracemalloc.get_traced_memory()[1] < 2.5e7
+    finally:
+        tracemalloc.stop()
+
+
 @pytest.mark.slow
 def test_an_oracle_forgets_what_it_found_at_other_potentials():
     for domain, potentials, model, rng in models(1):

@@ -134,6 +134,22 @@ def test_the_deviation_of_an_effect_is_that_of_sums_of_noisy_cells_averaged_over
     assert reconciliation.deviations()[0,] == pytest.approx((1 / (4 * 3) + 1) ** -0.5)
 
 
+def test_attributes_of_four_values_or_more_are_moved_towards_uniformity_and_nothing_else_is():
+    reconciliation = Reconciliation((3, 4, 5, 6))
+    given = [(0,), (1,), (2,), (3,), (1, 2)]
+    for clique in given:
+        shape = tuple(reconciliation._sizes[v] for v in clique)
+        reconciliation.add(clique, 10 + np.arange(np.prod(shape)).reshape(shape) ** 1.5, 2.0)
+    strengths = dict.fromkeys(given, 2.0) | {(2,): 0.5, (3,): 0.0}
+    before, after = (
+        {e: weighted / weight for e, (weight, weighted) in each._effects.items()}
+        for each in (reconciliation, reconciliation.shrunken(strengths))
+    )
+    proportions = {(1,): 0.75, (2,): 0.0, (3,): 0.0}
+    assert set(after) == set(before) and all(np.abs(effect).max() > 0 for effect in before.values())
+    assert all(np.allclose(after[e], proportions.get(e, 1.0) * before[e]) for e in before)
+
+
 def test_counts_below_nothing_do_not_become_shares():
     reconciliation = Reconciliation((2, 2))
     reconciliation.add((0,), np.array([-4.0, 10.0]), 1.0)

@@ -48,10 +48,15 @@ def test_every_move_lowers_the_distance_and_the_state_stays_true(weighted):
     state = moving._State(table, moving._pairs(table, wanted, weights), 2.5)
     last = state.distance
     assert last == pytest.approx(distance(table, wanted, weights, 2.5))
-    for v in [0, 1, 2, 3] * 6:
+    exchanged = 0
+    for v, together in itertools.product([0, 1, 2, 3] * 6, [1, 2]):
         state.shuffle(rng)
-        state.move(v, rng)
+        before, records = Table(state.records.copy(), DOMAIN), state.records
+        state.move(v, together, rng)
         assert state.distance <= last
+        if together == 2:
+            assert all(np.array_equal(before.marginal((u,)), Table(records, DOMAIN).marginal((u,))) for u in "abcd")
+            exchanged += (before.records != records).sum()
         last = state.distance
         assert last == pytest.approx(distance(Table(state.records, DOMAIN), wanted, weights, 2.5))
         for u, others in state.others.items():
@@ -59,7 +64,7 @@ def test_every_move_lowers_the_distance_and_the_state_stays_true(weighted):
             fresh = [now.marginal(names := tuple(DOMAIN.attributes[x] for x in (w, u))) - np.asarray(wanted.get(names, wanted.get(names[::-1], np.zeros((0, 0))).T))
                      for w in others]  # fmt: skip
             assert np.allclose(np.concatenate(fresh), state.residuals[u])
-    assert last < 0.2 * distance(table, wanted, weights, 2.5)
+    assert last < 0.2 * distance(table, wanted, weights, 2.5) and exchanged > 100
 
 
 def test_pairs_come_close_to_targets_that_records_can_meet():
@@ -100,6 +105,34 @@ def test_single_attributes_gain_from_their_own_term():
         moved(independent(), wanted, rng=np.random.default_rng(9), singles=one) for one in (0.0, 100.0)
     )
     assert singles(with_term) < 0.5 * singles(without)
+
+
+def test_exchanges_bring_pairs_closer_than_single_moves_if_single_attributes_weigh_much(monkeypatch):
+    table, wanted = independent(), targets(noise=15.0)
+    with_exchanges = distance(moved(table, wanted, rng=np.random.default_rng(14), singles=1e4), wanted)
+    monkeypatch.setattr(moving, "_TURNS", (1, 1, 1))
+    assert with_exchanges < 0.8 * distance(moved(table, wanted, rng=np.random.default_rng(14), singles=1e4), wanted)
+
+
+def test_single_attributes_are_brought_back_at_the_end(monkeypatch):
+    wanted = targets(noise=100.0)
+
+    def off(found):
+        return moving._State(found, moving._pairs(found, wanted, None), 0.0).off()
+
+    once = moved(independent(), wanted, rng=np.random.default_rng(15), singles=3.0)
+    assert off(once) <= moving.OFF
+    monkeypatch.setattr(moving, "_LAST", 0)
+    without = moved(independent(), wanted, rng=np.random.default_rng(15), singles=3.0)
+    assert off(without) > 2 * moving.OFF
+    assert distance(once, wanted) < 1.1 * distance(without, wanted)
+
+
+def test_only_records_that_want_each_others_values_exchange_the_best_with_the_best():
+    old, new = np.array([0, 1, 0, 2, 1, 1, 0]), np.array([1, 0, 1, 0, 0, 2, 2])
+    promised = np.array([-1.0, -5.0, -3.0, -9.0, -2.0, -8.0, -4.0])
+    pairs = moving._exchanges(np.arange(7), old, new, promised, 3)
+    assert sorted(map(tuple, pairs.tolist())) == [(0, 4), (2, 1), (6, 3)]
 
 
 def test_a_heavier_pair_comes_closer():
