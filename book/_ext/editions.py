@@ -406,8 +406,12 @@ _TITLE = re.compile(
 def close_up(text: str) -> str:
     """Return the page without the spaces that Markdown requires around bold text or a link between Japanese
     characters, and without those that the code puts beside a colon or a bracket; the space between two verdicts
-    stays."""
-    return _GAP.sub(lambda found: found["before"] or found["colon"] or found["closed"], text)
+    stays, and so does code."""
+    parts = re.split(r"(?s)(<pre\b.*?</pre>)", text)
+    parts[::2] = [
+        _GAP.sub(lambda found: found["before"] or found["colon"] or found["closed"], part) for part in parts[::2]
+    ]
+    return "".join(parts)
 
 
 def entitle(text: str) -> str:

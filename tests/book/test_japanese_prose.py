@@ -185,6 +185,10 @@ def test_spaces_of_markdown_go_where_japanese_stands_on_both_sides():
     assert close_up("<span>定理 </span>（例） 掲載： 値 （注）") == "<span>定理</span>（例） 掲載：値（注）"
     verdicts = '<span class="verdict">相違</span> <span class="judged-read">目視確認</span> <a href="x">定理 3</a>'
     assert close_up(verdicts) == verdicts
+    assert (
+        close_up("掲載： 値<pre>値 （注）\n掲載： 値</pre>値 （注）")
+        == "掲載：値<pre>値 （注）\n掲載： 値</pre>値（注）"
+    )
     kept = "値は <strong>AIM</strong> が <code>x</code> から <span class='math'>k</span> までの"
     assert close_up(kept) == kept
 
