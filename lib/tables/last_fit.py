@@ -14,8 +14,8 @@ cells can stand out from the noise while the other cells do not. The multiples w
 corrected after poor results on two more tables.
 
 For a single attribute, such a weight would not lead to equal counts. It would keep the attribute's own potential small,
-while the potentials of its pairs would still shift its counts. So the measured effect itself is moved towards
-uniformity (`Reconciliation.shrunken`), and the weight of its entropy is a multiple of 1 / s.
+while the potentials of its pairs would still shift its counts. So the weight of its entropy is a multiple of 1 / s, and
+if it has four values or more, the measured effect itself is moved towards uniformity (`Reconciliation.shrunken`).
 """
 
 from __future__ import annotations

@@ -8,11 +8,12 @@ all pairs. Here single values of the records are changed so that
 decreases, where S are the counts of the records and T are the targets. One attribute at a time is considered, for a
 random part of the records. The residuals S - T at the other values of a record give the change of F for each new value.
 The changes that are expected to lower F the most are made together. These changes affect each other, so the number of
-moved records is halved until F decreases by at least half of the expected sum. F never increases.
+moved records is halved until F decreases by at least half of the expected sum.
 
 A new value in one record changes S_v too. So records also exchange their values of an attribute, two at a time, which
 leaves S_v as it is. If the counts of single attributes are off by more than `OFF` records at the end, `one` is
-multiplied by `RESTORING`, and some more sweeps without exchanges bring them back.
+multiplied by `RESTORING`, and some more sweeps without exchanges bring them closer. Pairs may then get slightly worse.
+No move increases F with the value of `one` at that time.
 
 The step reads only the synthetic records and the targets. If both are differentially private, so is its result, at no
 further cost (post-processing). The idea of moving records towards noisy marginals comes from the gradual update of
@@ -35,9 +36,9 @@ from .table import Table
 
 SINGLES = 3.0  # weight of a single attribute in F, in units of the mean weight of a pair
 SWEEPS = 100
-_PART, _FEWEST = 0.1, 200  # of the records that may move at once
+_PART, _FEWEST, _MOST = 0.1, 200, 10_000  # of the records that may move at once
 _TURNS = (1, 2, 2)  # records that change together, in turn, for each attribute in a sweep
-_MOST_CELLS = 2**18  # records that may move at once, times values
+_MOST_CELLS = 2**22  # records that may move at once, times values
 _SLOW = 0.004  # a sweep that lowers F by less than this proportion is the last one
 OFF, RESTORING = 1.0, 30.0  # records, the root mean square over all values; and what `one` is then multiplied by
 _LAST = 15  # at most that many sweeps follow
@@ -53,10 +54,9 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
         of `aim`, the targets are ``{pair: m.marginal(pair) for pair in all_sets(m.domain, 2)}``
     weights : mapping from the same pairs to weights w_uv in [1e-6, 1e6]; default: all 1
     singles : [0, 1e6], the weight of each single attribute (`one` in F), as a multiple of the mean weight of a pair.
-        The target of an attribute is the mean of the targets of its pairs. With 0, exchanges and single moves alike
-        follow the pairs alone
-    sweeps : [1, inf), the largest number of times that each attribute is visited, before the last sweeps for single
-        attributes
+        The target of an attribute is the mean of the targets of its pairs. With 0, F consists of pairs alone, and
+        there are no last sweeps
+    sweeps : [1, inf), the largest number of sweeps, each over all attributes, before the last sweeps
 
     The number of records stays the same, and so does the order of the attributes. Counts over pairs that are not in
     `targets` may get worse. Raises ``ValueError`` for values outside these ranges, unknown attributes, and targets of
@@ -81,7 +81,7 @@ def moved(table: Table, targets: Mapping[Collection[str], ArrayLike], *, rng: np
                 state.move(v, together, rng)
         if before - state.distance <= _SLOW * before:
             break
-    state.one *= RESTORING
+    state.weigh(RESTORING)
     for _ in range(_LAST if singles else 0):
         if state.off() <= OFF:
             break
@@ -160,8 +160,13 @@ class _State:
         return [self._blocks[v, u] for u in self.others[v]]
 
     def off(self) -> float:
-        """Return the root mean square of S_v - T_v."""
-        return math.sqrt(np.concatenate([s**2 for s in self.single.values()]).mean())
+        """Return the root mean square of S_v - T_v, less the mean over the values of v, which no move can change."""
+        return math.sqrt(np.concatenate([(s - s.mean()) ** 2 for s in self.single.values()]).mean())
+
+    def weigh(self, factor) -> None:
+        """Multiply `one` by `factor`."""
+        self.distance += (factor - 1) * self.one * float(in_order.total((s**2).sum() for s in self.single.values()))
+        self.one *= factor
 
     def shuffle(self, rng) -> None:
         """Put the records in random order, so that any contiguous block is a random part."""
@@ -175,7 +180,7 @@ class _State:
     def move(self, v, together, rng) -> None:
         """Move values of attribute v in a random part of the records, one by one or, if `together` is 2, by exchange."""
         n, size, weight, share = len(self.records), self.sizes[v], self.weight[v], self._share[together]
-        part = min(max(int(n * _PART), _FEWEST), max(_MOST_CELLS // size, 1), n)
+        part = min(max(int(n * _PART), _FEWEST), _MOST, max(_MOST_CELLS // size, 1), n)
         start = int(rng.integers(n - part + 1))
         records = self.records[start : start + part]
         cells = records[:, self.others[v]] + self.starts[v]

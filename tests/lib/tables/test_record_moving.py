@@ -128,11 +128,54 @@ def test_single_attributes_are_brought_back_at_the_end(monkeypatch):
     assert distance(once, wanted) < 1.1 * distance(without, wanted)
 
 
+@pytest.mark.parametrize("singles", [0.0, 3.0])
+def test_only_single_attributes_that_are_off_have_last_sweeps(singles, monkeypatch):
+    """Targets for more records: no move can mend the mean over the values, which does not count as off."""
+    sweeps, shuffle = [], moving._State.shuffle
+    monkeypatch.setattr(moving._State, "shuffle", lambda self, rng: sweeps.append(self.one) or shuffle(self, rng))
+    noisy = targets(noise=100.0 * (singles == 0))
+    if not singles:
+        monkeypatch.setattr(moving._State, "off", lambda self: pytest.fail("last sweeps were begun"))
+    moved(
+        independent(),
+        {pair: counts + 60 / counts.size for pair, counts in noisy.items()},
+        rng=np.random.default_rng(15),
+        singles=singles,
+    )
+    assert len(sweeps) > 3 and len(set(sweeps)) == 1
+
+
+def test_the_distance_is_that_of_the_heavier_weight():
+    wanted = targets(noise=20.0)
+    state = moving._State(independent(), moving._pairs(independent(), wanted, None), 2.5)
+    state.weigh(4.0)
+    assert state.distance == pytest.approx(distance(independent(), wanted, singles=10.0))
+
+
+def test_few_records_move_at_once(monkeypatch):
+    """At most `_MOST`, and at most `_MOST_CELLS` values of them."""
+    parts, changed = [], moving._State._changed
+    monkeypatch.setattr(
+        moving._State,
+        "_changed",
+        lambda self, v, rows, *more: parts.append((v, len(rows))) or changed(self, v, rows, *more),
+    )
+    for name, limit in (("_MOST", 40), ("_MOST_CELLS", 80)):
+        with monkeypatch.context() as patch:
+            patch.setattr(moving, name, limit)
+            moved(independent(), targets(), rng=np.random.default_rng(16), sweeps=2)
+        most = {v: max(count for u, count in parts if u == v) for v in range(4)}
+        assert all(0 < most[v] <= (limit if name == "_MOST" else limit // DOMAIN.sizes[v]) for v in most)
+        parts.clear()
+
+
 def test_only_records_that_want_each_others_values_exchange_the_best_with_the_best():
     old, new = np.array([0, 1, 0, 2, 1, 1, 0]), np.array([1, 0, 1, 0, 0, 2, 2])
     promised = np.array([-1.0, -5.0, -3.0, -9.0, -2.0, -8.0, -4.0])
     pairs = moving._exchanges(np.arange(7), old, new, promised, 3)
     assert sorted(map(tuple, pairs.tolist())) == [(0, 4), (2, 1), (6, 3)]
+    old, new, promised = np.array([0, 0, 1]), np.array([1, 1, 0]), np.array([-1.0, -9.0, -5.0])
+    assert moving._exchanges(np.arange(3), old, new, promised, 2).tolist() == [[1, 2]]
 
 
 def test_a_heavier_pair_comes_closer():
