@@ -226,7 +226,8 @@ class _State:
 def _exchanges(rows, old, new, promised, size) -> np.ndarray:
     """Return pairs (k, 2) of `rows` where each wants the other's value, the best with the best; each row once at most.
 
-    old, new, promised : values and expected changes of F, for every record; size : the number of values
+    The next three arrays give, for every record, its old and new value and the expected change of F; `size` is the number
+    of values.
     """
     rows = rows[np.argsort(promised[rows], kind="stable")]
     low, high = np.minimum(old, new)[rows], np.maximum(old, new)[rows]
