@@ -444,7 +444,7 @@ WRONG = {
         ("half of epsilon", "(np.exp(epsilon) + 1)", "(np.exp(epsilon / 2) + 1)", "collect measured needed oue oue-chances"),
         ("exchanged", "1 / 2, 1 / (np.exp(epsilon) + 1)", "1 / (np.exp(epsilon) + 1), 1 / 2", "needed oue oue-chances"),
         ("the own bit is always 1", "1 / 2, 1 / (np.exp(epsilon) + 1)", "1 - 1e-9, (1 - 1e-9) / (1 - 1e-9 + 1e-9 * np.exp(epsilon))", "collect measured needed oue oue-chances"),
-        ("the epsilon of this notebook", "(np.exp(epsilon) + 1)", "(np.exp(2.5 if epsilon == 2.5 else 0.9) + 1)", "oue oue-chances"),
+        ("the epsilon of this notebook", "(np.exp(epsilon) + 1)", "(np.exp(2.5 if epsilon == 2.5 else 0.9) + 1)", "oue? oue-chances"),
         ("nearly the best", "1 / 2, 1 / (np.exp(epsilon) + 1)", "0.52, 0.52 / (0.52 + 0.48 * np.exp(epsilon))", "needed oue oue-chances"),
     ],
     ("frequency_oracles", "oue"): [
