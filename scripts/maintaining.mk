@@ -34,7 +34,7 @@ bench: $(DEVELOPMENT) ## run the benchmarks, one line of JSON each (CASE=name RE
 peers: $(DEVELOPMENT) ## run AIM and other programs on public tables for hours, and keep the result of each seed (PEERS=yes FOR="fair" SEEDS=5 MBI=folder MARGNET=folder)
 	@$(PY) -m tests.benchmarks.aim_peers
 	@$(PY) -m tests.benchmarks.aim_fits
-	@$(PY) -m tests.benchmarks.aim_classifiers
+	@$(ALIKE) $(PY) -m tests.benchmarks.aim_classifiers
 
 tools: $(READY) ## do one task with this program and four other tools, for an hour, and keep the results (TABLE=wages.csv RUNS=1)
 	@$(PY) -m tests.benchmarks.own_tools --table "$(TABLE)" --runs "$(or $(RUNS),1)"

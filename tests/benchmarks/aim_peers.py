@@ -1,4 +1,4 @@
-"""Compare whole runs of AIM, of staged residuals and of AIM's peers, seed by seed, and keep the results in book/results/miura2025/peers.csv.
+"""Compare whole runs of AIM, of staged residuals and of AIM's peers, seed by seed (book/results/miura2025/peers.csv).
 
     make peers TABLES=folder MBI=folder SEEDS=5 LIMIT=900 FOR="fair mortgages"
 
@@ -14,10 +14,10 @@ A peer takes minutes for a seed, so the result of each seed is kept when it ends
 continues from there, and a call with more tables or seeds adds these. Our two programs run at least `OUR_SEEDS` seeds. A
 seed is run again if the program that made its result now has another version; until then, the old row is kept. The
 version of ours is the key of its code, and the version of a peer is its release; `margnet` has none, and that of torch
-is given. The version also includes a key of the code here that calls the program, which a reworded docstring does not change, and,
-for a checkout, a digest of its scripts. A run that did not end within LIMIT CPU seconds is kept without errors, and no further seed is begun for its
-table, epsilon and program until LIMIT is larger. For ours, `first_s` is the CPU time of an earlier run on two records,
-nearly all of which is imports.
+is given. The version also includes a key of the code here that calls the program, which a reworded docstring does not
+change, and, for a checkout, a digest of its scripts. A run that did not end within LIMIT CPU seconds is kept without
+errors, and no further seed is begun for its table, epsilon and program until LIMIT is larger. For ours, `first_s` is the
+CPU time of an earlier run on two records, nearly all of which is imports.
 """
 
 import hashlib
