@@ -39,6 +39,11 @@ def test_another_right_answer_loses_nothing(name, task, what, old, new):
     assert here.notes(name, task, old, new) == {}
 
 
+def loses_for_certain(answer) -> bool:
+    """Say whether a wrong answer must lose a test; it may pass those with a question mark by chance."""
+    return any(not test.endswith("?") for test in answer[3].split())
+
+
 @pytest.mark.slow
 def test_every_task_has_five_wrong_answers_that_lose_points():
     """A task is a function or value that a test looks at."""
@@ -48,7 +53,9 @@ def test_every_task_has_five_wrong_answers_that_lose_points():
         looked_at = set().union(*(here.loaded(here.ast.parse(source)) for source in tests))
         tasks |= {(name, asked) for asked in here.case(name, DEFAULT).asked if asked in looked_at}
     assert {
-        task for task, answers in WRONG.items() if len(answers) >= 5 and all(answer[3] for answer in answers)
+        task
+        for task, answers in WRONG.items()
+        if len(answers) >= 5 and all(loses_for_certain(answer) for answer in answers)
     } == tasks
 
 
