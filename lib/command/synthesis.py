@@ -38,6 +38,12 @@ from .ending import check_memory, interrupted, lost, spent
     default="unbounded",
     kind=WHICH,
 )
+@option(
+    "method",
+    "AIM, or staged residuals, whose errors are smaller on most public tables; see the book.",
+    default="aim",
+    kind=click.Choice(("aim", "staged")),
+)
 @click.option(
     "--workload",
     type=Whole(1, 6),
@@ -71,7 +77,7 @@ from .ending import check_memory, interrupted, lost, spent
 def synthesize(output, epsilon, delta, neighbours, as_json, **given):
     """Make differentially private synthetic records from DATA.
 
-    The algorithm is AIM, with the operating system's randomness. DATA is a CSV, Parquet or DuckDB file, or the address
+    The randomness comes from the operating system. DATA is a CSV, Parquet or DuckDB file, or the address
     of an SQL database. SCHEMA is a YAML file with the attributes and their values; write it without looking at the
     records. The command writes all of these files or none: synthetic.csv, synthetic.parquet, model.npz, errors.csv,
     schema.yml, and statement.txt, which states the guarantee. The folder must be new or empty, so that a release cannot
@@ -92,7 +98,20 @@ def synthesize(output, epsilon, delta, neighbours, as_json, **given):
 
 
 def _release(
-    output, epsilon, delta, neighbours, data, schema, workload, records, within, table, spreadsheet, account, earlier
+    output,
+    epsilon,
+    delta,
+    neighbours,
+    data,
+    schema,
+    method,
+    workload,
+    records,
+    within,
+    table,
+    spreadsheet,
+    account,
+    earlier,
 ) -> tuple[int, str, float]:
     """Write a release to `output`, and return the number of records, the doubts about the schema, and the epsilon."""
     check_memory()
@@ -106,7 +125,8 @@ def _release(
         )
     files.check_new(output)
     sources.check(data, public := schemas.read(schema), table)
-    made = Synthesizer(public, epsilon, delta, workload=workload, neighbours=neighbours, records=records, within=within)
+    made = Synthesizer(public, epsilon, delta, workload=workload, neighbours=neighbours, records=records, within=within,
+                       method=method)  # fmt: skip
     if said := schemas.wide(public):
         click.echo(said, err=True)
     try:

@@ -39,7 +39,7 @@ from ..tables.graphical_model import Measurement
 
 _MARK = 0x64704163  # SQLite's application_id of an account
 _WAIT = 60  # seconds for other processes, each of which holds the file for milliseconds
-_DIGITS = Context(prec=6)
+DIGITS = Context(prec=6)
 
 
 def in_decimals(number: Any) -> Any:
@@ -73,14 +73,14 @@ def epsilon_of(rho: Fraction, delta: float | Fraction, up: bool = True) -> float
     """
     if not (size := checks.number("rho", rho, "[0, inf)")):
         return 0.0
-    found = _DIGITS.create_decimal(float(zcdp_to_dp(size, checks.number("delta", delta, "[1e-300, 1)"))))
+    found = DIGITS.create_decimal(float(zcdp_to_dp(size, checks.number("delta", delta, "[1e-300, 1)"))))
     if up:
         found = max(found, Decimal("1e-6"))
         while cost(Fraction(found), delta) < rho:
-            found = _DIGITS.next_plus(found)
+            found = DIGITS.next_plus(found)
         return float(found)
     while found >= 1e-6 and cost(Fraction(found), delta) > rho:
-        found = _DIGITS.next_minus(found)
+        found = DIGITS.next_minus(found)
     return float(found) if found >= 1e-6 else 0.0
 
 

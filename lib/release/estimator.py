@@ -17,7 +17,7 @@ from ..numerics import checks
 from ..numerics.extras import extra
 from ..tables.table import Domain
 from . import account as accounts
-from . import conditions, files, queries, restrictions, sources, synthesizer
+from . import conditions, files, queries, restrictions, sources, staged, synthesizer
 from . import schema as schemas
 from .conditions import Condition
 from .queries import Answer
@@ -35,6 +35,7 @@ class Synthesizer:
     epsilon, delta : the guarantee, in (0, inf) and (0, 1), or without `seed` in [1e-6, 1e6] and [1e-300, 1)
     workload : [1, number of attributes], the size of the sets of attributes whose joint counts are preserved; None
         means 2, or 1 if there is one attribute
+    method : "aim", or "staged" for staged residuals (`tables.staged_residuals`)
     neighbours : "unbounded" if a record is added or removed, "bounded" if a record is replaced and the number of
         records is public
     records : [0, inf), the number of records that `write` writes; 0 means as many as in the table, a number that is
@@ -46,7 +47,7 @@ class Synthesizer:
         repeated but must not be released
 
     After `fit`, `schema_` is the `Schema`, `release_` the `Release` with the model and the measurements, and `result_` the
-    `Result` of AIM (absent after `load`). `epsilon_` is the epsilon of the release. Parameters are stored as given and
+    `Result` of AIM or the `StagedResult` (absent after `load`). `epsilon_` is the epsilon of the release. Parameters are stored as given and
     checked by `fit`. All methods except `fit` use only what was released, so they cost no privacy.
 
     >>> import pandas as pd
@@ -61,14 +62,14 @@ class Synthesizer:
 
     schema_: Schema
     release_: synthesizer.Release
-    result_: synthesizer.Result
+    result_: Any
     _kind: Any = "pandas"  # of table that `sample` returns
 
     def __init__(self, schema: Schema | str | Path | Mapping | Domain, epsilon: float = 1.0, delta: float = 1e-9, *,
                  workload: int | None = None, neighbours: str = "unbounded", records: int = 0, within: str = "interpolated",
-                 seed: int | None = None) -> None:  # fmt: skip
+                 seed: int | None = None, method: str = "aim") -> None:  # fmt: skip
         self.schema, self.epsilon, self.delta, self.workload = schema, epsilon, delta, workload
-        self.neighbours, self.records, self.within, self.seed = neighbours, records, within, seed
+        self.neighbours, self.records, self.within, self.seed, self.method = neighbours, records, within, seed, method
 
     def fit(self, data: Any, table: str = "", *, account: str | Path | None = None,
             earlier: Synthesizer | None = None) -> Synthesizer:  # fmt: skip
@@ -89,13 +90,13 @@ class Synthesizer:
         public = self._checked()
         before = None if earlier is None else earlier._fitted("a release is continued").release_
         if before is not None:
-            synthesizer.check_earlier(before, public.domain, self.neighbours, self.seed)
+            synthesizer.check_earlier(before, public.domain, self.neighbours, self.seed, self.method)
             if before.schema is not None and _meaning(before.schema) != _meaning(public):
                 raise ValueError(
                     "earlier must have the bins of the schema and its treatment of missing and unlisted values, got a release with different ones"
                 )
             if self.seed is None:  # the epsilon of both must be in its range
-                accounts.epsilon_of(accounts.cost(self.epsilon, self.delta) + Fraction(before.rho), self.delta)
+                _epsilon(self.method, _cost(self.method, self.epsilon, self.delta) + Fraction(before.rho), self.delta)
         kind: Any = "pandas"
         if not isinstance(data, (str, Path)):
             data = sources.frame(data)
@@ -111,13 +112,15 @@ class Synthesizer:
             settle(state="withdrawn")
             raise
         result = synthesizer.run(counted, self.epsilon, self.delta, size=self._size(public), neighbours=self.neighbours,
-                                 records=self.records, seed=self.seed, earlier=before, targets=public.targets)  # fmt: skip
+                                 records=self.records, seed=self.seed, earlier=before, targets=public.targets, method=self.method)  # fmt: skip
+        evidence = synthesizer.evidence(result)
         if public.never:
-            model = restrictions.without(result.model, public.impossible, result.measurements)
+            model = restrictions.without(result.model, public.impossible, evidence)
+            model = result.model.of(model) if self.method == "staged" else model
             result = replace(result, model=model, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()))
         self.schema_, self.result_, self._kind = public, result, kind
         self.release_ = synthesizer.Release.of(result, public, self._settings())
-        settle(accounts.fingerprint(result.measurements))  # if this fails, the release that was paid for is kept
+        settle(accounts.fingerprint(evidence))  # if this fails, the release that was paid for is kept
         return self
 
     def _reserved(self, account, public, before) -> Callable[..., None]:
@@ -126,15 +129,18 @@ class Synthesizer:
             return lambda *_, **__: None
         if self.seed is not None:
             raise ValueError(f"seed must be None for a release in an account, got {self.seed}")
-        what = f"AIM, sets of {self._size(public)} of {len(public.attributes)} attributes, epsilon {self.epsilon:g}, delta {self.delta:g}"
-        continues, opened = accounts.fingerprint(before.measurements) if before else "", accounts.Account(account)
-        rho = accounts.cost(self.epsilon, self.delta)
+        what = f"{_TITLES[self.method]}, sets of {self._size(public)} of {len(public.attributes)} attributes, epsilon {self.epsilon:g}, delta {self.delta:g}"
+        continues, opened = (
+            accounts.fingerprint(synthesizer.evidence(before)) if before else "",
+            accounts.Account(account),
+        )
+        rho = _cost(self.method, self.epsilon, self.delta)
         return partial(opened.settle, opened.reserve(rho, self.neighbours, what, continues))
 
     def _checked(self) -> Schema:
         """Return the schema. Raises ``ValueError`` for parameters outside their ranges."""
         public = schemas.of(self.schema)
-        synthesizer.statement(self.epsilon, self.delta, self.neighbours)
+        synthesizer.statement(self.epsilon, self.delta, self.neighbours, method=self.method)
         if self.seed is None:
             accounts.cost(self.epsilon, self.delta)
         else:
@@ -151,7 +157,7 @@ class Synthesizer:
 
         n : [1, inf); None means as many as the model says that there are
         where : a condition that all records satisfy (`conditions`); they follow the model's distribution given the
-            condition
+            condition, without the targets of staged residuals
 
         Raises ``ValueError`` for an `n` out of range and for a condition that the model or its bins cannot satisfy.
         """
@@ -173,7 +179,7 @@ class Synthesizer:
         """Return the guarantee of `fit` in words, as `synthesizer.statement` does."""
         fitted = hasattr(self, "release_")
         made = self.release_.settings if fitted else self._settings()
-        others = (made[name] for name in ("delta", "neighbours", "seed"))
+        others = (made[name] for name in ("delta", "neighbours", "seed", "method"))
         return synthesizer.statement(self.epsilon_ if fitted else made["epsilon"], *others)
 
     @property
@@ -181,9 +187,11 @@ class Synthesizer:
         """Return the epsilon of the release or, if it continues an earlier one, their total epsilon, rounded up."""
         released = self._fitted("epsilon_").release_
         epsilon, delta = released.settings["epsilon"], released.settings["delta"]
-        if isinstance(released.rho, float) or released.rho <= accounts.cost(epsilon, delta):  # floats are from a seed
+        if isinstance(released.rho, float) or released.rho <= _cost(
+            released.settings["method"], epsilon, delta
+        ):  # floats are from a seed
             return epsilon
-        return accounts.epsilon_of(released.rho, delta)
+        return _epsilon(released.settings["method"], released.rho, delta)
 
     def write(self, folder: str | Path, spreadsheet: bool = False) -> None:
         """Write the files of the release to `folder`, as `synthesizer.write` does. This works after `fit` only, not after `load`."""
@@ -209,6 +217,7 @@ class Synthesizer:
         Raises ``ValueError`` for any other file, and ``OSError`` if the file cannot be read.
         """
         release = synthesizer.load(path)
+        release.settings.setdefault("method", "aim")  # the only one of earlier versions
         if release.schema is None or release.settings.keys() != inspect.signature(cls).parameters.keys() - {"schema"}:
             raise ValueError(
                 f"{path} must contain its schema and parameters, got a release by another version or by `save`"
@@ -250,6 +259,19 @@ class Synthesizer:
         if not hasattr(self, "release_"):
             raise ValueError(f"fit must be called before {method}")
         return self
+
+
+def _cost(method: str, epsilon: float, delta: float) -> Fraction:
+    """Return the zCDP cost of a release."""
+    return staged.cost(epsilon, delta) if method == "staged" else accounts.cost(epsilon, delta)
+
+
+def _epsilon(method: str, rho: Fraction, delta: float) -> float:
+    """Return the epsilon of releases that cost `rho` together."""
+    return staged.epsilon_of(rho, delta) if method == "staged" else accounts.epsilon_of(rho, delta)
+
+
+_TITLES = {"aim": "AIM", "staged": "staged residuals"}
 
 
 def _meaning(public: Schema) -> tuple:

@@ -64,7 +64,7 @@ class Answer:
 def ask(result: Result, schema: Schema, question: str, level: float = 0.95) -> Answer:
     """Return the `Answer` to a question about the records of a release.
 
-    result : `Result` of `aim`, or a `Release`; schema : its `Schema`; question : as in the module's docstring
+    result : `Result` of `aim`, `StagedResult` or `Release`; schema : its `Schema`; question : as in the module's docstring
     level : (0, 0.999999999999], the probability that each interval contains the true value, if the question was chosen
         before the release was seen
 
@@ -179,11 +179,24 @@ class _Cells:
         self.expected = self.model[self.of]  # counts
 
     def known(self, error: float) -> list:
-        return [(y[self.of], reach) for y, reach in uncertainty.known(self.result, self.names, error)]
+        known = uncertainty.known(self.result, self.names, error)
+        return [(y[self.of], self._of_some(reach)) for y, reach in known]
+
+    def _of_some(self, reach):
+        """Return `reach` as a function of the weights of the cells asked for; all other weights are 0."""
+        if not uncertainty.stages(self.result):  # for AIM, weights of 0 and the shape do not matter
+            return reach
+
+        def of_these(weights):
+            every = np.zeros(self.shape)
+            every[self.of] = weights
+            return reach(every)
+
+        return of_these
 
     def answer(self, error: float) -> tuple[float, tuple[float, float], tuple[float, float], int]:
         """Return the estimate, the interval, the interval for the noise alone, and the number of measurements."""
-        measured = len([m for m in self.result.measurements if set(self.names) <= set(m.attributes)])
+        measured = uncertainty.measured(self.result, self.names)
         kind, records = self.asked.kind, float(self.expected.sum())
         if kind == "count":
             ends = _count_ends(self.result, self.names, self.of, 1 - error)

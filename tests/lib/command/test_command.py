@@ -227,6 +227,9 @@ def test_a_table_becomes_synthetic_records(run, folder):
     assert (folder / "out/statement.txt").read_text() == release.statement(2.0, 1e-9, "unbounded") + "\n"
     assert (folder / "out/schema.yml").read_bytes() == (EXAMPLE / "schema.yml").read_bytes()
     assert release.load(folder / "out/model.npz").total is None
+    said(run, "synthesize members.csv schema.yml --method staged --output more")
+    assert "outputs of staged residuals" in (folder / "more/statement.txt").read_text()
+    assert Synthesizer.load(folder / "more/model.npz").release_.stages
 
 
 @pytest.mark.slow

@@ -48,7 +48,7 @@ def fitted():
 
 def test_parameters_are_stored_as_given_and_cloned():
     given = {"schema": PUBLIC, "epsilon": 0.5, "delta": 1e-7, "workload": 1, "neighbours": "bounded", "records": 40,
-             "within": "middle", "seed": 3}  # fmt: skip
+             "within": "middle", "seed": 3, "method": "staged"}  # fmt: skip
     made = Synthesizer(**given)
     assert made.get_params() == given and made.get_params()["schema"] is PUBLIC
     copied = clone(made.fit(trips(200)))
@@ -143,9 +143,11 @@ def test_a_domain_is_a_schema():
 # ---- the file
 
 
-@pytest.mark.parametrize("neighbours", ["unbounded", "bounded"])
-def test_a_file_gives_everything_back(tmp_path, neighbours):
-    given = {"epsilon": 0.1, "neighbours": neighbours, "within": "middle"}
+@pytest.mark.parametrize(
+    ("neighbours", "method"), [("unbounded", "aim"), ("bounded", "aim"), ("unbounded", "staged"), ("bounded", "staged")]
+)
+def test_a_file_gives_everything_back(tmp_path, neighbours, method):
+    given = {"epsilon": 0.1, "neighbours": neighbours, "within": "middle", "method": method}
     made = Synthesizer(PUBLIC, **given).fit(pa.Table.from_pandas(trips(500)))
     made.set_params(epsilon=0.01).save(tmp_path / "m.npz")  # whose promise is not this
     again = Synthesizer.load(tmp_path / "m.npz")
@@ -178,12 +180,12 @@ def test_the_file_of_a_release_is_one(tmp_path, fitted):
         Synthesizer.load(tmp_path / "odd.npz").sample(1)
 
 
-def everything(frame, folder):
+def everything(frame, folder, method="aim"):
     """Return all that a synthesizer gives out for a release of `frame`, the file included."""
     text = (EXAMPLE / "schema.yml").read_text() + "never: [card = child and age >= 40, fines > 0 and loans = 0]\n"
     folder.mkdir()
     (folder / "schema.yml").write_text(text)
-    made = Synthesizer(folder / "schema.yml").fit(frame)
+    made = Synthesizer(folder / "schema.yml", method=method).fit(frame)
     made.save(folder / "m.npz")
     made.write(folder)
     asked = [
@@ -196,12 +198,13 @@ def everything(frame, folder):
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("method", release.METHODS)
 @pytest.mark.parametrize("other", OTHERS)
-def test_where_the_noisy_answers_are_alike_a_synthesizer_tells_the_same(monkeypatch, tmp_path, other):
+def test_where_the_noisy_answers_are_alike_a_synthesizer_tells_the_same(monkeypatch, tmp_path, other, method):
     """What is read of the records is what is paid for: the file, samples, answers and all that the object remembers."""
     answer_alike(monkeypatch)
-    first = everything(members(), tmp_path / "first")
-    assert first == everything(OTHERS[other], tmp_path / "second")
+    first = everything(members(), tmp_path / "first", method)
+    assert first == everything(OTHERS[other], tmp_path / "second", method)
     assert str(tmp_path).encode() not in b"".join(first[0].values())  # nor where the schema was
 
 
