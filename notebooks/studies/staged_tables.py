@@ -16,8 +16,9 @@ were replaced by the next two after their results had been seen: one repeats the
 Each finished run is kept in the folder `--cells`, so that an interrupted study resumes. The tables can also be run one
 at a time, as in the second line, in any order. The third line then collects the finished runs and makes the missing
 ones. AIM at epsilon 10 takes about 40 CPU seconds a run on `churn` and 140 on `gapminder`; `--epsilons 0.3 1` leaves
-such runs out. With `--ablation`, the staged method runs unchanged and without each of its steps (`WITHOUT`), and
-AIM does not run. With `--triples`, both methods run with all pairs and with all triples as the workload
+such runs out. With `--ablation`, the staged method runs unchanged, without each of its steps (`WITHOUT`), and with exact
+noise from the operating system, which differs from run to run; and AIM runs with and without moves of its records
+towards the pair counts of its model. With `--triples`, both methods run with all pairs and with all triples as the workload
 (`OF_TRIPLES`). The way in which triples are measured was chosen on the tables of the last line, so these results are not
 an independent check.
 
@@ -52,6 +53,7 @@ from lib.tables import residual_plan, residual_stages, utility
 from lib.tables.adaptive_iterative import aim
 from lib.tables.graphical_model import Measurement, fit
 from lib.tables.plan import OURS
+from lib.tables.record_moving import moved
 from lib.tables.residual_stages import StagedResult, staged_residuals
 from lib.tables.table import Domain, Table
 from notebooks.studies import command_line, grid
@@ -61,6 +63,7 @@ ERRORS = ("error1", "error2", "error3")
 EPSILONS = (0.3, 1.0, 10.0)
 METHODS = ("aim", "staged")
 OF_TRIPLES = ("aim of triples", "staged of triples")
+EXACT, MOVED = "exact", "aim moved"
 WITHOUT = {  # the staged method without a step
     "no norms": patch.object(residual_stages, "LARGE", math.inf),
     "one stage": patch.object(residual_stages, "STAGES", (Fraction(1),)),
@@ -147,7 +150,7 @@ def installed() -> list[str]:
 def compare(names, trials, *, epsilons=EPSILONS, methods=METHODS, seed=0, **how) -> pd.DataFrame:
     """Return a row for each of the tables `names`, epsilon, trial and method: its errors and CPU seconds.
 
-    methods : any of `METHODS`, `OF_TRIPLES` and `WITHOUT`
+    methods : any of `METHODS`, `OF_TRIPLES`, `WITHOUT`, `EXACT` and `MOVED`
     trials : integer >= 1; all methods of a trial draw from generators with the same seed
     how : `folder`, `jobs` and `progress` of `grid.run`
     """
@@ -168,10 +171,14 @@ def _cell(seed, name, epsilon, trial, method) -> dict:
     real, rng = table(name), np.random.default_rng(seed + trial)
     began, workload = time.process_time(), 3 if method in OF_TRIPLES else 2
     if method.startswith("aim"):
-        synthetic = aim(real, epsilon, DELTA, workload, rng=rng, plan=OURS).synthetic
+        result = aim(real, epsilon, DELTA, workload, rng=rng, plan=OURS)
+        synthetic, pairs = result.synthetic, utility.all_sets(real.domain, 2)
+        if method == MOVED:
+            synthetic = moved(synthetic, {pair: result.model.marginal(pair) for pair in pairs}, rng=rng)
     else:
         with WITHOUT.get(method, contextlib.nullcontext()):
-            synthetic = staged_residuals(real, epsilon, DELTA, workload, rng=rng).synthetic
+            drawn = None if method == EXACT else rng
+            synthetic = staged_residuals(real, epsilon, DELTA, workload, rng=drawn).synthetic
     took = time.process_time() - began
     errors = [utility.workload_error(real, synthetic, _sets(real.domain, alpha)) for alpha in (1, 2, 3)]
     about = {"records": len(real), "attributes": len(real.domain), "design": name in DESIGN}
@@ -254,7 +261,8 @@ def main(arguments=None) -> None:
     arguments = sys.argv[1:] if arguments is None else arguments
     chosen = parser.parse_args(arguments)
     how = {"folder": chosen.cells, "jobs": chosen.jobs, "progress": True}
-    methods = ("staged", *WITHOUT) if chosen.ablation else (*METHODS, *OF_TRIPLES) if chosen.triples else METHODS
+    ablation = (*METHODS, *WITHOUT, EXACT, MOVED)
+    methods = ablation if chosen.ablation else (*METHODS, *OF_TRIPLES) if chosen.triples else METHODS
     frame = compare(chosen.tables, chosen.trials, epsilons=chosen.epsilons, methods=methods, seed=chosen.seed, **how)
     told = {"delta": DELTA, "seed": chosen.seed, "trials": chosen.trials}
     files = ("adult.data", "bank-additional-full.csv")
