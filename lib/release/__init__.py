@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # the extra `data` installs pyarrow, so each name is imported
         decoded,  # synthetic codes as values of the schema
         intervals,  # confidence intervals for the counts of an attribute set
         load,  # a saved release
-        run,  # AIM on coded records, with the operating system's randomness
+        run,  # AIM or staged residuals on coded records, with the operating system's randomness
         statement,  # the guarantee in words
         write,  # every file of a release
     )

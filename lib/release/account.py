@@ -212,7 +212,7 @@ class Account:
             if now.spent + rho > now.rho:
                 raise ValueError(
                     f"this release would exceed the total epsilon {float(now.epsilon):g} of {self.path}, so no record was counted; at delta {float(now.delta):g}, "
-                    f"one more release can have at most epsilon {now.left:g} (dp-compendium account --raise declares a larger total)"
+                    f"one more release by AIM can have at most epsilon {now.left:g}, and one by staged residuals less (dp-compendium account --raise declares a larger total)"
                 )
             what = f"{what}, continues release {made[continues]}" if continues else what
             append("reserve", rho=rho, neighbours=neighbours, what=what)

@@ -116,8 +116,11 @@ class Synthesizer:
         evidence = synthesizer.evidence(result)
         if public.never:
             model = restrictions.without(result.model, public.impossible, evidence)
-            model = result.model.of(model) if self.method == "staged" else model
-            result = replace(result, model=model, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()))
+            changed: dict[str, Any] = {"model": model}
+            if self.method == "staged":
+                model = result.model.of(model)
+                changed = {"model": model, "targets": model.targets}
+            result = replace(result, synthetic=model.synthesize(len(result.synthetic), rng=self._rng()), **changed)
         self.schema_, self.result_, self._kind = public, result, kind
         self.release_ = synthesizer.Release.of(result, public, self._settings())
         settle(accounts.fingerprint(evidence))  # if this fails, the release that was paid for is kept

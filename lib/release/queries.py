@@ -323,4 +323,9 @@ def _count_ends(result, names, of, level) -> tuple[float, float]:
         return float(found.low), float(found.high)
     low, high = uncertainty.sum_interval(result, names, of.astype(float), level)
     most = math.inf if result.total is None else result.total
-    return max(math.ceil(low - 1e-9), 0), min(math.floor(high + 1e-9), most) if high < math.inf else most
+    if high == math.inf:
+        return max(math.ceil(low - 1e-9), 0), most
+    first, last = math.ceil(low - 1e-9), math.floor(high + 1e-9)
+    if first > last:  # the interval contains no integer
+        first, last = math.floor(low), math.ceil(high)
+    return max(first, 0), min(last, most)

@@ -8,17 +8,19 @@ attribute of one value is 0 and has no noise either.
 
 Several stages may measure the same residual. What a stage measures, and how precisely, depends on earlier answers. So a
 mean of answers of different stages is not exactly Gaussian. But given everything before a stage, its answers have
-independent Gaussian noise of known variances sigma_e^2. If stage t measures r and all subsets of r, then, given
-everything before t,
+independent Gaussian noise of known variances sigma_e^2. So, given everything before stage t and for any sets E that t
+measures and that are known beforehand, the sum over E of <a_e, Z_e> is Gaussian with variance sum_E sigma_e^2 |a_e|^2.
+Each of the following statements is the bound on this sum by a quantile of its law:
 
-    <a, noisy counts - true counts> is Gaussian with variance sum_e sigma_e^2 |a_e|^2.
+- for each stage that measures r: E contains r and all its subsets or, if the stage does not measure all of them, r alone;
+- for each stage that measures all proper subsets of r: E contains these;
+- for each proper subset e of r and each stage that measures e: E contains e alone.
 
-So the absolute value exceeds the quantile q of its law with the probability alpha_t. If the stage does not measure some
-of the subsets, their parts come from earlier stages: for each subset e and each earlier stage s that measured e, |<a_e, Z_e>|
-exceeds q' sigma_e |a_e| with the probability beta_s. The alpha_t and beta_s depend only on how often r or e was measured
-before. By the union bound, all these statements together fail with at most the sum of all alpha_t and beta_s, whatever
-the stages measure and however often the release is continued. The statements hold for weights that were fixed
-beforehand, whatever the records are. An interval may therefore use each of them.
+A statement's part of the error probability depends only on how often the stages before it have measured the same sets.
+The parts add up to the whole, whatever the stages measure and however often the release is continued. So, by the union
+bound, all statements hold together, and an interval may use any of them: for each stage that measures r, the first kind
+alone or, if E is r alone, together with the best bound for the proper subsets. The statements hold for weights that were
+fixed beforehand, whatever the records are.
 
 An exact run rounds Gaussian noise in the residual times its number n_e of cells to integers. This changes the part of e
 by at most |a_e|_1 / (2 n_e), which the bounds add.
@@ -42,7 +44,7 @@ from ..tables.residual_stages import Stage
 from ..tables.table import Domain
 
 # Parts of the error probability, found by trial. Each run measures single attributes first with little of its budget.
-_SUBSET = 0.02  # for each proper subset
+_SUBSET, _SUBSETS = 0.01, 0.05  # for each proper subset alone; for all proper subsets together
 _ALONE, _TOGETHER = (0.05, 0.1, 0.7), (0.2, 0.65)  # for the first measurements of at most one attribute, or of more
 Reach = Callable[[np.ndarray], float]
 
@@ -61,8 +63,13 @@ class _Answer:
     exact: bool
     part: float
 
-    def quantile(self, error: float) -> float:
-        return -float(scipy.special.ndtri(self.part * error / 2))
+
+@dataclass(frozen=True)
+class _Group:
+    """Answers of one stage whose errors are bounded together: `used` maps their sets to them; quantile : of the bound."""
+
+    used: dict[Effect, _Answer]
+    quantile: float
 
 
 def measurements(stages: Sequence[Stage]) -> Iterator[Measurement]:
@@ -97,21 +104,42 @@ def statements(stages: Sequence[Stage], domain: Domain, total: int | None, names
     if known is None:
         return []
     if not known:
-        return [(_counts({}, clique, domain, total, names), lambda weights: 0.0)]
-    of_subset, found = _SUBSET * error, []
-    for answer in known[clique]:
-        used, alone = {}, {}
-        for effect, told in known.items():
-            same = [each for each in told if each.stage == answer.stage]
-            before = [each for each in told if each.stage < answer.stage]
-            used[effect] = same[0] if same else min(before, key=lambda each: each.quantile(of_subset) * each.sigma)
-            alone[effect] = 0.0 if same else used[effect].quantile(of_subset)
-        quantile = answer.quantile(error - of_subset * (len(known) - 1))
-        reach = partial(_reach, quantile, used, alone, clique, _inside(domain, clique, names))
-        found.append((_counts({e: each.values for e, each in used.items()}, clique, domain, total, names), reach))
+        return [(_counts(clique, domain, total, names, []), lambda weights: 0.0)]
+    inside, values = _inside(domain, clique, names), partial(_counts, clique, domain, total, names)
     one = np.zeros(domain.shape(names))
     one.flat[0] = 1.0  # any cell, because the noise is the same in all
+    below = {effect: told for effect, told in known.items() if effect != clique}
+    whole = error * (1 - _SUBSET * len(below) - (_SUBSETS if len(below) > 1 else 0))
+    for_subsets, found = _for_subsets(below, error, one, clique, inside), []
+    for answer in known[clique]:
+        same = {effect: [each for each in told if each.stage == answer.stage] for effect, told in known.items()}
+        if all(same.values()):
+            groups = [_Group({effect: told[0] for effect, told in same.items()}, _quantile(answer.part * whole))]
+        else:
+            groups = [_Group({clique: answer}, _quantile(answer.part * whole)), *for_subsets]
+        found.append((values([each.used for each in groups]), partial(_reach, groups, clique, inside)))
     return sorted(found, key=lambda each: -each[1](one))
+
+
+def _for_subsets(below, error, one, clique, inside) -> list[_Group]:
+    """Return the groups that bound the errors of the proper subsets best for a single count."""
+    alone = []
+    for effect, told in below.items():
+        groups = [_Group({effect: each}, _quantile(each.part * _SUBSET * error)) for each in told]
+        alone.append(min(groups, key=lambda each: each.quantile * each.used[effect].sigma))
+    if len(below) < 2:
+        return alone
+    first, *others = below.values()
+    stages = [each.stage for each in first if all(each.stage in [answer.stage for answer in told] for told in others)]
+    choices = [alone]
+    for place, stage in enumerate(stages):
+        used = {effect: next(each for each in told if each.stage == stage) for effect, told in below.items()}
+        choices.append([_Group(used, _quantile(_part(place, _TOGETHER) * _SUBSETS * error))])
+    return min(choices, key=lambda groups: _reach(groups, clique, inside, one))
+
+
+def _quantile(error: float) -> float:
+    return -float(scipy.special.ndtri(error / 2))
 
 
 def estimate(
@@ -132,16 +160,17 @@ def estimate(
         sizes = [domain.sizes[v] for v in clique]
         shares = (1 - 1 / n if v in effect else n**-2 for v, n in zip(clique, sizes))
         variance += math.prod(shares) / precision
-    return _counts(means, clique, domain, total, names), math.sqrt(2 * variance / math.pi)
+    used = {effect: _Answer(0, mean, 0.0, False, 0.0) for effect, mean in means.items()}
+    return _counts(clique, domain, total, names, [used]), math.sqrt(2 * variance / math.pi)
 
 
 def _known(stages, domain, total, names) -> tuple[dict[Effect, list[_Answer]] | None, Effect]:
     """Return the answers for the residuals with noise that make up the counts over `names`, and the largest of their sets.
 
-    The answers are None if some residual was not measured. Those for the largest set begin when all others have one.
+    The answers are None if some residual was not measured.
     """
-    sizes, found, first = domain.sizes, dict[Effect, list[_Answer]](), 0
-    clique: Effect = tuple(sorted(v for v in domain.axes(names) if sizes[v] > 1))
+    found = dict[Effect, list[_Answer]]()
+    clique: Effect = tuple(sorted(v for v in domain.axes(names) if domain.sizes[v] > 1))
     for size in range(total is not None, len(clique) + 1):
         for effect in itertools.combinations(clique, size):
             told, named = list[_Answer](), tuple(domain.attributes[v] for v in effect)
@@ -150,10 +179,9 @@ def _known(stages, domain, total, names) -> tuple[dict[Effect, list[_Answer]] | 
                     sigma = stage.sigmas[named]
                     given = place, stage.answers[named], float(sigma), isinstance(sigma, Fraction)
                     told.append(_Answer(*given, _part(len(told), _TOGETHER if size > 1 else _ALONE)))
-            told = [each for each in told if effect != clique or each.stage >= first]
             if not told:
                 return None, clique
-            found[effect], first = told, max(first, told[0].stage)
+            found[effect] = told
     return found, clique
 
 
@@ -168,25 +196,26 @@ def _inside(domain, clique, names) -> tuple[tuple[int, ...], list[int]]:
     return tuple(domain.sizes[v] for v in clique), [axes.index(v) for v in sorted(axes)]
 
 
-def _counts(residuals: Mapping[Effect, np.ndarray], clique, domain, total, names) -> np.ndarray:
-    public: dict[Effect, np.ndarray] = {} if total is None else {(): np.asarray(float(total))}
+def _counts(clique, domain, total, names, used: Sequence[Mapping[Effect, _Answer]]) -> np.ndarray:
+    residuals: dict[Effect, np.ndarray] = {} if total is None else {(): np.asarray(float(total))}
+    for each in used:
+        residuals |= {effect: answer.values for effect, answer in each.items()}
     axes = domain.axes(names)
-    values = rebuilt({**public, **residuals}, clique, domain.sizes)
+    values = rebuilt(residuals, clique, domain.sizes)
     return values.reshape([domain.sizes[v] for v in sorted(axes)]).transpose([sorted(axes).index(v) for v in axes])
 
 
-def _reach(quantile, used, alone, clique, inside, weights) -> float:
+def _reach(groups: Sequence[_Group], clique, inside, weights) -> float:
     """Return the bound on the error of a sum of counts with these `weights`."""
     shape, order = inside
-    weights, variance, found = weights.transpose(order).reshape(shape), 0.0, 0.0
-    for effect, answer in used.items():
-        outside = tuple(axis for axis, v in enumerate(clique) if v not in effect)
-        part = centred(weights.mean(axis=outside))
-        spread = answer.sigma * math.sqrt(float((part**2).sum()))
-        if alone[effect]:
-            found += alone[effect] * spread
-        else:
-            variance += spread**2
-        if answer.exact:
-            found += float(np.abs(part).sum()) / (2 * part.size)
-    return found + quantile * math.sqrt(variance)
+    weights, found = weights.transpose(order).reshape(shape), 0.0
+    for group in groups:
+        variance = 0.0
+        for effect, answer in group.used.items():
+            outside = tuple(axis for axis, v in enumerate(clique) if v not in effect)
+            part = centred(weights.mean(axis=outside))
+            variance += answer.sigma**2 * float((part**2).sum())
+            if answer.exact:
+                found += float(np.abs(part).sum()) / (2 * part.size)
+        found += group.quantile * math.sqrt(variance)
+    return found

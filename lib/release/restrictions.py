@@ -65,8 +65,8 @@ def without(model: GraphicalModel, impossible: Sequence[Condition], measurements
 
         sum_c w_c/2 |mu_c - M_c|^2 + tau N KL(mu/N, model without the records),    w_c = 1/sigma_c^2,
 
-    in the dual form, as in `graphical_model`. The precisions w_c are those of `measurements`, and tau was found by
-    trial.
+    in the dual form, as in `graphical_model`. The precisions w_c are those of `measurements` (of staged residuals,
+    those of the residual of c), and tau was found by trial.
     """
     tables = _tables(model.domain, *(Condition("not", (each,)) for each in impossible))
     known = Reconciliation(model.domain.sizes, model.total)

@@ -15,13 +15,15 @@ from numpy.typing import ArrayLike
 from ..accounting import gaussian_epsilon
 from ..accounting.certified import root_up
 from ..accounting.certified_gaussian import certified_mu
+from ..numerics import checks
 from ..tables.counting import Counted, Workload
 from ..tables.graphical_model import GraphicalModel, Measurement
 from ..tables.record_moving import SWEEPS, moved
 from ..tables.residual_answers import _fitted
 from ..tables.residual_stages import _VISITS, Stage, StagedResult, set_weights, staged_residuals
 from ..tables.table import Table
-from .account import DIGITS
+from . import account
+from .account import DIGITS, in_decimals
 
 _RULED_OUT = 1e-15  # largest proportion of the records in a cell that a model rules out
 
@@ -31,10 +33,10 @@ def cost(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
-    The rho is larger than that of `account.cost`, because Gaussian differential privacy permits less noise than zCDP
-    for the same epsilon and delta.
+    The rho is that of `account.cost` or larger, because Gaussian differential privacy permits less noise than zCDP for
+    the same epsilon and delta.
     """
-    return certified_mu(epsilon, delta) ** 2 / 2
+    return certified_mu(_below(epsilon, 1e-6), _below(delta, 1e-300)) ** 2 / 2
 
 
 def epsilon_of(rho: Fraction, delta: float | Fraction) -> float:
@@ -45,10 +47,23 @@ def epsilon_of(rho: Fraction, delta: float | Fraction) -> float:
     Raises ``ValueError`` for an epsilon above 1e6.
     """
     found = DIGITS.create_decimal(float(gaussian_epsilon(1 / math.sqrt(2 * rho), float(delta))))
-    found = max(found, Decimal("1e-6"))
-    while cost(Fraction(found), delta) < rho:
-        found = DIGITS.next_plus(found)
-    return float(found)
+    low = high = max(found, Decimal("1e-6"))
+    if cost(Fraction(high), delta) < rho:  # Gaussian differential privacy may be uncertified
+        high = DIGITS.create_decimal(account.epsilon_of(rho, delta))
+        while cost(Fraction(high), delta) < rho:  # by rounding
+            high = DIGITS.next_plus(high)
+    while (middle := DIGITS.divide(DIGITS.add(low, high), 2)) < high and middle > low:
+        low, high = (low, middle) if cost(Fraction(middle), delta) >= rho else (middle, high)
+    while high > Decimal("1e-6") and cost(Fraction(DIGITS.next_minus(high)), delta) >= rho:
+        high = DIGITS.next_minus(high)
+    return float(high)
+
+
+def _below(value: float | Fraction, least: float) -> float:
+    """Return a float of at most `value`, read as the decimals that it is printed with, but at least `least`."""
+    exact = in_decimals(value)
+    found = float(exact)
+    return max(found if found <= exact else math.nextafter(found, 0.0), least)
 
 
 def run(table: Counted, epsilon: float, delta: float, workload: Workload, *, neighbours: str, records: int | None,
@@ -60,6 +75,8 @@ def run(table: Counted, epsilon: float, delta: float, workload: Workload, *, nei
 
     The other arguments are as for `staged_residuals`.
     """
+    if rng is None:
+        epsilon, delta = _below(epsilon, 1e-6), _below(delta, 1e-300)
     found = staged_residuals(
         table, epsilon, delta, workload, neighbours=neighbours, records=records, rng=rng, earlier=earlier
     )
@@ -79,16 +96,19 @@ class TargetedModel(GraphicalModel):
 
     model : the `GraphicalModel`
     targets : mapping from pairs of attributes to counts, arrays of the pairs' shapes whose sums are the model's `total`
-    weights : mapping from the same pairs to weights, as for `moved`
+    weights : mapping from the same pairs to weights, as for `moved`; default: all 1
 
-    The counts of these pairs are the targets, and synthetic records are moved towards them. All other counts are those
+    Targets with another sum are fitted to the model's counts of single attributes. The counts of these pairs are the targets, and synthetic records are moved towards them. All other counts are those
     of the model.
     """
 
-    def __init__(self, model: GraphicalModel, targets: Mapping[tuple[str, ...], ArrayLike], weights: Mapping[tuple[str, ...], float]) -> None:  # fmt: skip
+    def __init__(self, model: GraphicalModel, targets: Mapping[tuple[str, ...], ArrayLike], weights: Mapping[tuple[str, ...], float] | None = None) -> None:  # fmt: skip
         vars(self).update(vars(model))
-        self.model, self.weights = model, dict(weights)
-        self.targets = {names: np.asarray(counts, float) for names, counts in targets.items()}
+        self.model = model
+        self.weights = dict.fromkeys(targets, 1.0) if weights is None else dict(weights)
+        self.targets = {
+            names: _consistent(np.asarray(counts, float), model, names) for names, counts in targets.items()
+        }
         self._by_axes = {}
         for names, counts in self.targets.items():
             axes = model.domain.axes(names)
@@ -96,7 +116,7 @@ class TargetedModel(GraphicalModel):
 
     def counts(self, clique: tuple[int, ...]) -> np.ndarray:
         """Return the target of the pair `clique`, or the model's counts if there is none."""
-        return self._by_axes[clique] if clique in self._by_axes else self.model.counts(clique)
+        return self._by_axes[clique].copy() if clique in self._by_axes else self.model.counts(clique)
 
     def synthesize(self, n: int | None = None, *, rng: np.random.Generator) -> Table:
         """Return a `Table` of `n` records, drawn as `GraphicalModel.synthesize` does and then moved towards the targets."""
@@ -112,14 +132,31 @@ class TargetedModel(GraphicalModel):
         What the model rules out has a target of 0. Few of the moved records are of this kind; `decoded` replaces them.
         """
         found = {}
-        for names in self.targets:
-            counts = model.marginal(names)
-            left = np.where(counts > _RULED_OUT * model.total, self.targets[names], 0.0)
-            found[names] = _fitted(left, counts)
+        for names, target in self.targets.items():
+            allowed = model.marginal(names) > _RULED_OUT * model.total
+            found[names] = _fitted(
+                _filled(np.where(allowed, target, 0.0), model.marginal(names)), model.marginal(names)
+            )
         return TargetedModel(model, found, self.weights)
 
     def __reduce__(self) -> tuple:
         return TargetedModel, (self.model, self.targets, self.weights)
+
+
+def _consistent(target, model, names) -> np.ndarray:
+    """Return `target` if its sum is the model's total, and otherwise fitted to the model's counts of single attributes."""
+    if abs(target.sum() - model.total) <= 1e-6 * model.total:
+        return target
+    counts = model.marginal(names)
+    found = _fitted(_filled(target, counts), counts)
+    return found * (model.total / found.sum())
+
+
+def _filled(target, counts) -> np.ndarray:
+    """Return `target` with the model's `counts` in the rows and columns where it has none."""
+    for axis in (0, 1):
+        target = np.where(target.sum(axis=axis, keepdims=True) > 0, target, counts)
+    return target
 
 
 def packed(model: TargetedModel, stages: Sequence[Stage]) -> tuple[dict, dict[str, np.ndarray]]:
@@ -140,15 +177,15 @@ def packed(model: TargetedModel, stages: Sequence[Stage]) -> tuple[dict, dict[st
 def unpacked(about: dict, arrays: Mapping[str, np.ndarray]) -> Callable[[GraphicalModel], tuple]:
     """Return a function from the model to the `TargetedModel` and the stages that were `packed`.
 
-    The function raises ``ValueError`` for answers or targets that do not fit the domain of the model.
+    The function raises ``ValueError`` for answers or targets that do not fit the domain of the model, or are out of range.
     """
     targets = {tuple(names): arrays[f"targets_{i}"] for i, (names, _) in enumerate(about["targets"])}
-    weights = {tuple(names): float(weight) for names, weight in about["targets"]}
+    weights = {tuple(names): checks.number("weight", weight, "[1e-6, 1e6]") for names, weight in about["targets"]}
     stages = []
     for number, (told, squared_mu, norms) in enumerate(about["stages"]):
         sigmas = {tuple(names): _from_text(sigma) for names, sigma in told}
         answers = {names: arrays[f"answers_{number}_{i}"] for i, names in enumerate(sigmas)}
-        stages.append(Stage(sigmas, answers, float(squared_mu), bool(norms)))
+        stages.append(Stage(sigmas, answers, checks.number("squared_mu", squared_mu, "[0, inf)"), bool(norms)))
 
     def with_model(model):
         for stage in stages:
@@ -156,6 +193,7 @@ def unpacked(about: dict, arrays: Mapping[str, np.ndarray]) -> Callable[[Graphic
                 sigma, shape = float(stage.sigmas[names]), () if stage.norms else model.domain.shape(names)
                 Measurement(names if shape else (), values, sigma).checked(model.domain)
         for names, values in targets.items():
+            checks.real("targets", values, f"[0, {1.000001 * model.total!r}]")
             Measurement(names, values, 1.0).checked(model.domain)
         return TargetedModel(model, targets, weights), tuple(stages)
 
@@ -167,4 +205,4 @@ def _as_text(sigma) -> str | float:
 
 
 def _from_text(sigma) -> Fraction | float:
-    return Fraction(sigma) if isinstance(sigma, str) else float(sigma)
+    return Fraction(*map(int, sigma.split("/"))) if isinstance(sigma, str) else float(sigma)

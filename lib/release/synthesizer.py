@@ -94,7 +94,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
         if earlier.total not in (None, len(table)):
             raise ValueError(f"earlier must have as many records as the table, {len(table)}, got {earlier.total}")
     if method == "staged":
-        told, rho = (stages(earlier), Release.of(earlier).rho) if earlier else ((), Fraction(0))
+        told, rho = ((), Fraction(0)) if earlier is None else (stages(earlier), Release.of(earlier).rho)
         return staged.run(
             table, epsilon, delta, workload, neighbours=neighbours, records=made, rng=rng, earlier=told, rho=rho
         )
@@ -105,7 +105,7 @@ def run(table: Table | Counter, epsilon: float, delta: float, *, size: int = 2, 
 
 def check_earlier(earlier: Any, domain: Domain, neighbours: str, seed: int | None, method: str = "aim") -> None:
     """Raise ``ValueError`` if a run with these settings cannot continue the release `earlier`."""
-    if bool(stages(earlier)) != (method == "staged"):
+    if (stages(earlier) is not None) != (method == "staged"):
         raise ValueError(f"earlier must be a release by the method {method!r}, got a release by the other method")
     if earlier.model.domain != domain:
         raise ValueError("earlier must have the attributes and values of the schema, got a release with different ones")
@@ -596,7 +596,7 @@ class Release:
     total : the number of records if it is public, else None; rho : the budget, a Fraction after an exact run
     schema, settings : the `Schema` and the parameters of a `Synthesizer`, if they were saved
     passed : `PassedOver` for AIM's last choice, which bounds the errors of counts that were not measured; None if unknown
-    stages : the `Stage` objects of staged residuals, in order, whose `model` is a `TargetedModel`; () for AIM
+    stages : the `Stage` objects of staged residuals, in order, whose `model` is a `TargetedModel`; None for AIM
     """
 
     model: GraphicalModel
@@ -607,7 +607,7 @@ class Release:
     schema: Schema | None = None
     settings: dict = field(default_factory=dict)
     passed: PassedOver | None = None
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[Stage, ...] | None = None
 
     @classmethod
     def of(cls, result: Release | Result | StagedResult, schema: Schema | None = None, settings: Mapping | None = None) -> Release:  # fmt: skip
@@ -618,8 +618,11 @@ class Release:
         if isinstance(result, Release):
             return result
         if isinstance(result, StagedResult):
-            given, about = (result.model, (), "gaussian", result.total, result.mu**2 / 2), dict(settings or {})
-            return cls(*given, schema, about, stages=result.stages)
+            model: GraphicalModel = result.model
+            if not isinstance(model, staged.TargetedModel):
+                model = staged.TargetedModel(model, result.targets)
+            given = model, (), "gaussian", result.total, result.mu**2 / 2
+            return cls(*given, schema, dict(settings or {}), stages=result.stages)
         passed = PassedOver.of(result, result.model) if result.choice else None
         parts = result.model, result.measurements, result.noise, result.total, result.rho
         return cls(*parts, schema, dict(settings or {}), passed)
@@ -627,8 +630,8 @@ class Release:
 
 def evidence(result: Result | StagedResult | Release) -> tuple[Measurement, ...]:
     """Return AIM's measurements, or the noisy residuals of staged residuals, each with the sigma of its noise."""
-    told = stages(result)
-    return tuple(residual_bounds.measurements(told)) if told else result.measurements  # type: ignore[union-attr]
+    told: Any = stages(result)
+    return tuple(result.measurements if told is None else residual_bounds.measurements(told))  # type: ignore[union-attr]
 
 
 def save(
@@ -671,7 +674,7 @@ def save(
     }
     arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
     arrays |= {f"counts_{i}": m.values for i, m in enumerate(released.measurements)}
-    if isinstance(model, staged.TargetedModel):
+    if isinstance(model, staged.TargetedModel) and released.stages is not None:
         about["staged"], more = staged.packed(model, released.stages)
         arrays |= more
     with Path(path).open("wb") as file:
@@ -707,7 +710,7 @@ def load(path: str | Path) -> Release:
         model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
         for each in measured:
             each.checked(model.domain)
-        model, told = unpack(model) if unpack else (model, ())
+        model, told = unpack(model) if unpack else (model, None)
         rho: Any = about["rho"]
         rho = Fraction(*map(int, rho.split("/"))) if isinstance(rho, str) else float(rho)
         checks.number("rho", rho, "(0, inf)")

@@ -62,6 +62,7 @@ LEVELS = "(0, 0.999999999999]"  # for levels nearer to 1, the error probability 
 _OF_MEASURED = 0.9  # proportion of the error probability, if measured; the rest is for other counts
 _SHARE = 0.75  # proportion of this part that is for the first measurement
 _GAIN = 6.0
+_OF_PAIRS = 0.8  # proportion for pairs, if staged residuals bound a larger set by its pairs and single attributes
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ class Intervals:
         the counts from all answers of staged residuals, which are nearly unbiased; NaN if nothing covers the counts
     expected_error : the mean absolute error of `unbiased` (for discrete or rounded noise, that of continuous noise), or
         NaN
-    measured : the number of measurements that cover the counts; 0 for a public number of records, which is exact
+    measured : the number of measurements that cover the counts; 0 for a public number of records, which is exact. For
+        staged residuals, it is how often the residual of the counts' attributes was measured
     """
 
     low: np.ndarray
@@ -116,7 +118,7 @@ def count_intervals(result: Any, attributes: Collection[str] = (), level: float 
 
 def _measured(result, names, error) -> Intervals:
     """Return the intervals of the counts over the attributes `names`, which a measurement covers."""
-    if stages(result):
+    if stages(result) is not None:
         return _from_residuals(result, names, error)
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
@@ -146,13 +148,13 @@ def _from_residuals(result, names, error) -> Intervals:
 
 
 def stages(result) -> Any:
-    """Return the stages of a release by staged residuals, or () for AIM."""
-    return getattr(result, "stages", ())
+    """Return the stages of a release by staged residuals, or None for AIM."""
+    return getattr(result, "stages", None)
 
 
 def measured(result: Any, attributes: Collection[str]) -> int:
     """Return how often all of `attributes` were measured together."""
-    if told := stages(result):
+    if (told := stages(result)) is not None:
         return residual_bounds.measured(told, result.model.domain, result.total, tuple(attributes))
     return len(_covering(result, attributes))
 
@@ -174,7 +176,8 @@ def sum_interval(result: Any, attributes: Collection[str], weights: np.ndarray, 
     attributes, level : as for `count_intervals`; weights : [0, inf), an array of shape ``domain.shape(attributes)``
 
     See `mean_ends` for the noise of a weighted sum. If no measurement contains all `attributes`, the ends follow
-    from the sets that the last choice passed over and from the counts of single attributes.
+    from the sets that the last choice passed over and from the counts of single attributes or, for staged residuals,
+    of pairs.
     """
     error, names = 1 - checks.number("level", level, LEVELS), tuple(attributes)
     ends = [
@@ -184,10 +187,9 @@ def sum_interval(result: Any, attributes: Collection[str], weights: np.ndarray, 
     low, most = _crossing(ends, 0.0, math.inf) if ends else (0.0, math.inf)
     if not measured(result, names):
         error *= (1 - _OF_MEASURED) / 2
-        within = _within(result, names)
-        for some in within:
+        for some, share in _within(result, names):
             largest = weights.max(axis=tuple(axis for axis, each in enumerate(names) if each not in some))
-            for y, reach in _statements(result, some, error / len(within)):
+            for y, reach in _statements(result, some, error * share):
                 most = min(most, max(float((y * largest).sum()) + reach(largest), 0.0))
     most = most if result.total is None else min(most, result.total * float(weights.max()))
     return min(low, most), most
@@ -197,8 +199,8 @@ def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.nd
     """Return statements about the true counts over `names`, which together fail with probability at most `error`.
 
     A statement is a pair of an estimate y of the counts n and a function that maps weights a, an array of the same shape
-    (of any shape for AIM), to an upper bound on the absolute value of sum a (y - n). There are two statements if the counts were measured, one if they were not measured
-    but the last choice passed over a set that contains `names`, and none otherwise. The probability is for weights that
+    (of any shape for AIM), to an upper bound on the absolute value of sum a (y - n). If the counts were measured, there are two statements for AIM, and one for each
+    measurement for staged residuals. There is one if they were not measured but the last choice passed over a set that contains `names`, and none otherwise. The probability is for weights that
     were fixed beforehand.
     """
     if measured(result, names):
@@ -251,8 +253,8 @@ def mean_ends(statements: Sequence, low: np.ndarray, high: np.ndarray) -> tuple[
 
 
 def _statements(result, names, error) -> list:
-    """Return both statements of the module, each as noisy counts and a function from weights to the reach of the weighted sum."""
-    if told := stages(result):
+    """Return the statements about measured counts, each as noisy counts and a function from weights to the reach of the sum."""
+    if (told := stages(result)) is not None:
         return residual_bounds.statements(told, result.model.domain, result.total, names, error)
     law, covering = _Law.of(result), _covering(result, names)
     values, cells = zip(*(_summed(m, result.model.domain, names) for m in covering))
@@ -291,35 +293,46 @@ def _crossing(intervals, least, most) -> tuple[float, float]:
 
 
 def _unmeasured(result, names, error) -> Intervals:
-    """Return intervals of unmeasured `names`, around synthetic counts or the model's, cut off at the bounds of single attributes."""
+    """Return intervals of unmeasured `names`, around synthetic counts or the model's, cut off at the bounds of subsets (`_within`)."""
     bounds, believed, same = _passed_over(result, error / 2)
     bound = min((bound for within, bound in bounds.items() if set(names) <= set(within)), default=math.inf)
     reach = bound / (2 if same else 1)
     within = _within(result, names)
     if not within and reach == math.inf:
-        told = residual_bounds.measurements(stages(result)) if stages(result) else result.measurements
+        told = result.measurements if stages(result) is None else residual_bounds.measurements(stages(result))
         known = ", ".join(dict.fromkeys("+".join(m.attributes) for m in told if m.attributes))
         raise ValueError(f"attributes must be among the measured ones ({known}), got {'+'.join(sorted(names))}")
     counts = believed.marginal(names).astype(float)
     high = counts + reach
-    for some in within:
-        of_some = _measured(result, some, error / (2 * len(within))).high
+    for some, share in within:
+        of_some = _measured(result, some, error / 2 * share).high
         high = np.minimum(high, np.reshape(of_some, [n if name in some else 1 for name, n in zip(names, counts.shape)]))
     low, high = _whole_counts(result, np.minimum(counts - reach, high), high)
     return Intervals(low, high, np.full(counts.shape, np.nan)[()], math.nan, 0)
 
 
-def _within(result, names) -> list[tuple[str, ...]]:
-    """Return the measured single attributes of `names` or, for staged residuals, the measured pairs if there are any."""
-    pairs = itertools.combinations(names, 2) if stages(result) and len(names) > 2 else ()
-    found: list[tuple[str, ...]] = [pair for pair in pairs if measured(result, pair)]
-    return found or [(name,) for name in names if measured(result, (name,))]
+def _within(result, names) -> list[tuple[tuple[str, ...], float]]:
+    """Return measured subsets of `names`, and how the error probability is divided among them.
+
+    They are single attributes and, for staged residuals, also pairs if `names` are three or more. Which pairs were
+    measured depends on noise, so all pairs have a part. Single attributes are measured first, whatever the noise.
+    """
+    alone = [(name,) for name in names if measured(result, (name,))]
+    if stages(result) is None or len(names) < 3:
+        return [(some, 1 / len(alone)) for some in alone]
+    pairs = list(itertools.combinations(names, 2))
+    told = [(pair, _OF_PAIRS / len(pairs)) for pair in pairs if measured(result, pair)]
+    return [*told, *((some, (1 - _OF_PAIRS) / len(alone)) for some in alone)]
 
 
 def _whole_counts(result, low, high) -> tuple[Any, Any]:
-    """Return the ends of intervals, restricted to possible counts."""
-    most = np.inf if result.total is None else result.total
-    return tuple(np.clip(end, 0, most)[()] for end in (np.ceil(low - 1e-9), np.floor(high + 1e-9)))
+    """Return the ends of intervals, restricted to possible counts.
+
+    If an interval contains no integer, its ends are rounded outwards.
+    """
+    inner, outer = (np.ceil(low - 1e-9), np.floor(high + 1e-9)), (np.floor(low), np.ceil(high))
+    most, empty = np.inf if result.total is None else result.total, inner[0] > inner[1]
+    return tuple(np.clip(np.where(empty, wide, near), 0, most)[()] for near, wide in zip(inner, outer))
 
 
 def expected_error(result: Any, attributes: Collection[str]) -> float:
@@ -328,7 +341,7 @@ def expected_error(result: Any, attributes: Collection[str]) -> float:
     domain.axes(attributes)
     if not measured(result, attributes):
         return math.nan
-    if told := stages(result):
+    if (told := stages(result)) is not None:
         return residual_bounds.estimate(told, domain, result.total, tuple(attributes))[1]
     covering = _covering(result, attributes)
     first = covering[0]

@@ -287,7 +287,7 @@ def test_releases_are_kept_account_of(run, folder, monkeypatch):
         "this release would exceed the total epsilon 0.5 of kept,"
     )
     assert not (folder / "two").exists()
-    left = re.search(r"at most epsilon ([0-9.]+) ", err)[1]
+    left = re.search(r"at most epsilon ([0-9.]+),", err)[1]
     second = said(run, f"{words} --epsilon {left} --delta 1e-7 --output two --earlier released/model.npz")
     found = said(run, "account kept")
     assert first["epsilon"] == 0.4 and second["epsilon"] == found["epsilon"]["spent"] == 0.5

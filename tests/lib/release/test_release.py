@@ -29,6 +29,7 @@ from lib.release import synthesizer as release
 from lib.tables import utility
 from lib.tables.graphical_model import GraphicalModel
 from lib.tables.private_draws import ExactDraws
+from lib.tables.residual_queries import RoundedDraws
 from lib.tables.table import Domain, Table
 from notebooks.tools import mine
 from tests import made_up
@@ -196,11 +197,12 @@ def test_a_run_for_release_costs_no_more_than_the_decimals_of_its_statement():
 
 def answer_alike(monkeypatch):
     """Replace noisy counts and choices by some that do not look at the records, and draw from a seed."""
-    monkeypatch.setattr(
-        ExactDraws,
-        "noisy",
-        lambda self, counts, scale: (np.arange(counts.size).reshape(counts.shape) % 7, float(scale)),
-    )
+    for draws in (ExactDraws, RoundedDraws):
+        monkeypatch.setattr(
+            draws,
+            "noisy",
+            lambda self, counts, scale: (np.arange(counts.size).reshape(counts.shape) % 7, float(scale)),
+        )
     monkeypatch.setattr(ExactDraws, "choose", lambda self, scores, epsilon: list(scores)[-1])
     seeded = np.random.default_rng
     monkeypatch.setattr(np.random, "default_rng", lambda *_: seeded(1))
@@ -274,7 +276,9 @@ def test_planted_leaks_are_told_apart(read, monkeypatch, tmp_path):
 PLANTED = """\
 import numpy as np
 from lib.tables.private_draws import ExactDraws
-ExactDraws.noisy = lambda self, counts, scale: (np.arange(counts.size).reshape(counts.shape) % 7, float(scale))
+from lib.tables.residual_queries import RoundedDraws
+for draws in (ExactDraws, RoundedDraws):
+    draws.noisy = lambda self, counts, scale: (np.arange(counts.size).reshape(counts.shape) % 7, float(scale))
 ExactDraws.choose = lambda self, scores, epsilon: list(scores)[-1]
 seeded = np.random.default_rng
 np.random.default_rng = lambda *_: seeded(1)
@@ -282,7 +286,8 @@ np.random.default_rng = lambda *_: seeded(1)
 
 
 @pytest.mark.slow
-def test_the_whole_command_tells_no_more(tmp_path):
+@pytest.mark.parametrize("method", release.METHODS)
+def test_the_whole_command_tells_no_more(tmp_path, method):
     """The report's page and every other file, from a CSV file and from a Parquet folder of other records."""
     (tmp_path / "sitecustomize.py").write_text(PLANTED)
     members().to_csv(tmp_path / "one.csv", index=False)
@@ -293,7 +298,7 @@ def test_the_whole_command_tells_no_more(tmp_path):
     for data in ("one.csv", "other"):
         words = ["-m", "notebooks.tools.mine", "release", "--data", tmp_path / data, "--schema", EXAMPLE / "schema.yml"]
         done = subprocess.run(
-            [sys.executable, *words, "--output", tmp_path / f"out-{data}"],
+            [sys.executable, *words, "--method", method, "--output", tmp_path / f"out-{data}"],
             capture_output=True,
             text=True,
             env=environment,
@@ -312,6 +317,7 @@ def test_the_whole_command_tells_no_more(tmp_path):
             "half missing or",
             "(1, 1e-09)-differentially private",
             "inferred by the model",
+            {"aim": "AIM measured", "staged": "staged residuals measured"}[method],
             "Members of a library",
             "Synthesizer.load",
         )

@@ -5,11 +5,13 @@ Each random check has a fixed seed and the false-alarm rate 1e-6, by the binomia
 
 import dataclasses
 import itertools
+import json
 import math
 import pickle
 from fractions import Fraction
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -68,23 +70,21 @@ def test_the_bound_of_a_sum_is_that_of_its_covariance(exact):
     statements = residual_bounds.statements(stages, DOMAIN, None, names, error)
     assert residual_bounds.measured(stages, DOMAIN, None, names) == len(statements) == 2
     matrices = {effect: spread_of(DOMAIN, names, effect) for effect in every}
+    whole = error * (1 - 3 * residual_bounds._SUBSET - residual_bounds._SUBSETS)
     for (y, reach), stage in zip(statements, stages):  # the better one is the last
-        part = residual_bounds._TOGETHER[stages.index(stage)]
-        variance, beside = 0.0, 0.0
-        values = np.zeros((4, 3))
+        full = stage is stages[0]  # otherwise the second stage's pair alone, and its subsets from the first together
+        values, variances, rounding = np.zeros((4, 3)), [0.0, 0.0], 0.0
         for effect in every:
-            of = stage if effect in stage.answers else stages[0]
+            of = stage if effect == ("a", "b") else stages[0]
             values += (matrices[effect] @ of.answers[effect].ravel()).reshape(4, 3)
             direction = matrices[effect].T @ weights.ravel()
-            if effect in stage.answers:
-                variance += (float(stage.sigmas[effect]) * np.linalg.norm(direction)) ** 2
-            else:
-                alone = residual_bounds._SUBSET * error * residual_bounds._ALONE[0]
-                beside += stats.norm.isf(alone / 2) * 8.0 * np.linalg.norm(direction)
-            if exact:
-                beside += np.abs(direction).sum() / (2 * direction.size)
-        quantile = stats.norm.isf(part * error * (1 - 3 * residual_bounds._SUBSET) / 2)
-        assert y == pytest.approx(values) and reach(weights) == pytest.approx(quantile * math.sqrt(variance) + beside)
+            variances[effect != ("a", "b")] += (float(of.sigmas[effect]) * np.linalg.norm(direction)) ** 2
+            rounding += np.abs(direction).sum() / (2 * direction.size) if exact else 0.0
+        quantile = stats.norm.isf(residual_bounds._TOGETHER[not full] * whole / 2)
+        below = stats.norm.isf(residual_bounds._TOGETHER[0] * residual_bounds._SUBSETS * error / 2)
+        bound = quantile * (math.sqrt(sum(variances)) if full else math.sqrt(variances[0]))
+        bound += 0.0 if full else below * math.sqrt(variances[1])
+        assert y == pytest.approx(values) and reach(weights) == pytest.approx(bound + rounding)
     counts, noise = residual_bounds.estimate(stages, DOMAIN, None, names)
     both = {effect: [each for each in stages if effect in each.answers] for effect in every}
     precision = {effect: sum(float(each.sigmas[effect]) ** -2 for each in both[effect]) for effect in every}
@@ -112,11 +112,44 @@ def test_sets_with_a_gap_are_not_measured():
         count_intervals(made_of(stages), ("b",))
     public = count_intervals(made_of(stages[1:], total=50), ("d",))
     assert public.measured == 1 and (public.high <= 50).all()
-    # A pair that is measured before one of its attributes counts once all are known.
     late = [told(DOMAIN, [(), ("a",), ("a", "b")], 1.0, rng), told(DOMAIN, [("b",)], 1.0, rng)]
-    assert uncertainty.measured(made_of(late), ("a", "b")) == 0
-    late.append(told(DOMAIN, [("a", "b")], 1.0, rng))
-    assert uncertainty.measured(made_of(late), ("a", "b")) == 1
+    assert uncertainty.measured(made_of(late), ("a", "b")) == 1  # an attribute may be measured after the pair
+
+
+def test_subsets_that_no_stage_measures_together_are_bounded_one_by_one():
+    rng, error = np.random.default_rng(5), 0.05
+    stages = [told(DOMAIN, [()], 3.0, rng), told(DOMAIN, [("a",)], 2.0, rng), told(DOMAIN, [("b",), ("a", "b")], 1.0, rng)]  # fmt: skip
+    ((_, reach),) = residual_bounds.statements(stages, DOMAIN, None, ("a", "b"), error)
+    weights, bound = rng.normal(size=(3, 4)), 0.0
+    for effect, sigma in {(): 3.0, ("a",): 2.0, ("b",): 1.0, ("a", "b"): 1.0}.items():
+        part = residual_bounds._SUBSET * residual_bounds._ALONE[0]
+        if effect == ("a", "b"):
+            part = residual_bounds._TOGETHER[0] * (1 - 3 * residual_bounds._SUBSET - residual_bounds._SUBSETS)
+        direction = spread_of(DOMAIN, ("a", "b"), effect).T @ weights.ravel()
+        bound += stats.norm.isf(part * error / 2) * sigma * np.linalg.norm(direction)
+    assert reach(weights) == pytest.approx(bound)
+
+
+def test_larger_sets_are_bounded_by_their_pairs_and_attributes():
+    """Every bound has a fixed part of the error probability, also that of a pair that was not measured."""
+    rng = np.random.default_rng(6)
+    result = made_of([told(DOMAIN, [(), ("a",), ("b",), ("d",), ("a", "b"), ("a", "d")], 2.0, rng)])
+    error = (1 - uncertainty._OF_MEASURED) * (1 - LEVEL)
+    parts = {("a", "b"): uncertainty._OF_PAIRS / 3, ("a", "d"): uncertainty._OF_PAIRS / 3}
+    parts |= {(name,): (1 - uncertainty._OF_PAIRS) / 3 for name in "abd"}
+    assert dict(uncertainty._within(result, ("a", "b", "d"))) == pytest.approx(parts)
+    found, high = count_intervals(result, ("a", "b", "d"), LEVEL), np.full((3, 4, 2), np.inf)
+    for names, part in parts.items():
+        bounds = [y + reach(np.eye(1, y.size).reshape(y.shape)) for y, reach in residual_bounds.statements(result.stages, DOMAIN, None, names, part * error / 2)]  # fmt: skip
+        shape = [n if name in names else 1 for name, n in zip("abd", (3, 4, 2))]
+        high = np.minimum(high, np.reshape(np.min(bounds, axis=0), shape))
+    assert found.high == pytest.approx(np.maximum(np.floor(high), 0)) and found.measured == 0
+    assert uncertainty.sum_interval(result, ("a", "b", "d"), np.eye(1, 24).reshape(3, 4, 2), LEVEL)[1] == pytest.approx(max(high.flat[0], 0))  # fmt: skip
+
+
+def test_an_interval_without_an_integer_is_widened():
+    low, high = uncertainty._whole_counts(made_of([], total=9), np.array([2.2, 1.5, -3.0]), np.array([2.7, 4.0, 20.0]))
+    assert low.tolist() == [2, 2, 0] and high.tolist() == [3, 4, 9]
 
 
 # ---- how often intervals miss
@@ -247,6 +280,7 @@ def test_answers_are_within_their_intervals(fitted):
                      "correlation(begin, end)", "count where home = a and work = b and begin >= 8"):  # fmt: skip
         found = fitted.query(question)
         assert found.low <= found.noise_low <= found.estimate <= found.noise_high <= found.high, question
+    assert fitted.query("count where home = a and work = b").measured > 0
     three = fitted.query("count where home = a and work = b and begin >= 8")
     pair = fitted.query("count where home = a and work = b")
     assert three.measured == 0 and pair.measured > 0 and three.high < 2 * pair.high  # bounded by its pairs
@@ -259,8 +293,14 @@ def test_a_mean_within_a_group_is_that_of_the_residuals():
     public = schema.parse("attributes: {sex: {values: [f, m], missing: f, unseen: f}, age: {range: [0, 9], bins: 5, missing: 0}}")  # fmt: skip
     table = Table(np.repeat([[0, 1], [1, 3]], 5000, axis=0), public.domain)
     found = release.run(table, 1.0, 1e-9, seed=1, method="staged")
-    answer = queries.ask(found, public, "mean(age) where sex = f")
-    assert answer.low < 2.5 < answer.high and answer.noise_high - answer.noise_low < 1
+    for sex, mean in (("f", 2.5), ("m", 6.5)):
+        answer = queries.ask(found, public, f"mean(age) where sex = {sex}")
+        assert answer.low < mean < answer.high and answer.noise_high - answer.noise_low < 1
+    cells = queries._Cells(found, queries._asked(queries.Parser("mean(age) where sex = m", public.attributes, "question")))  # fmt: skip
+    weights = np.arange(1.0, 6.0)
+    every = np.vstack([np.zeros(5), weights])
+    for (_, of_some), (_, of_all) in zip(cells.known(0.1), uncertainty.known(found, ("sex", "age"), 0.1)):
+        assert of_some(weights) == pytest.approx(of_all(every)) != pytest.approx(of_all(every[::-1] * [1, 2, 3, 4, 5]))
 
 
 # ---- what a release costs and says
@@ -270,7 +310,8 @@ def test_the_cost_is_that_of_mu(tmp_path):
     kept, frame = Account.new(tmp_path / "kept", 1.0), trips(300)
     first = Synthesizer(SMALL, epsilon=0.4, method="staged").fit(frame, account=kept.path)
     (entry,) = kept.balance().entries
-    assert entry.rho == first.release_.rho == certified_mu(0.4, 1e-9) ** 2 / 2 == staged.cost(0.4, 1e-9)
+    assert entry.rho == first.release_.rho == staged.cost(0.4, 1e-9)
+    assert float(entry.rho) == pytest.approx(float(certified_mu(0.4, 1e-9)) ** 2 / 2, rel=1e-14)
     assert entry.what.startswith("staged residuals, sets of 2 of 3 attributes, epsilon 0.4")
     assert first.epsilon_ == 0.4 and first.result_.mu_used <= first.result_.mu
     first.save(tmp_path / "first.npz")
@@ -287,6 +328,52 @@ def test_the_cost_is_that_of_mu(tmp_path):
     assert second.query("count").measured > first.query("count").measured
     with pytest.raises(ValueError, match="would exceed the total epsilon 1"):
         Synthesizer(SMALL, epsilon=1.0, method="staged").fit(frame, account=kept.path)
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (1e-6, 1e-6), (1e-3, 1e-2), (1.0, 0.3), (10.0, 0.5), (1e5, 1e-300)])  # fmt: skip
+def test_the_epsilon_of_a_cost_is_the_smallest(epsilon, delta):
+    """Also where Gaussian differential privacy is not certified, so that the cost is that of zCDP."""
+    for rho in (staged.cost(epsilon, delta), 2 * staged.cost(epsilon, delta)):
+        found = staged.epsilon_of(rho, delta)
+        assert staged.cost(found, delta) >= rho
+        assert found <= 1e-6 or staged.cost(found * (1 - 2e-5), delta) < rho
+    assert staged.epsilon_of(staged.cost(epsilon, delta), delta) == epsilon
+
+
+def test_no_cost_exceeds_that_of_the_decimals():
+    for epsilon, delta in ((0.1, 0.9), (0.1, 0.1), (0.7, 1e-9), (1e-6, 1e-300), (1e6, 0.5)):
+        exact = Fraction(repr(epsilon)), Fraction(repr(delta))
+        assert staged.cost(epsilon, delta) == staged.cost(*exact) <= certified_mu(*exact) ** 2 / 2
+
+
+def test_a_table_without_a_question_is_released():
+    """With a public number of records and attributes of one value, nothing is measured."""
+    public = {"attributes": {"s": {"values": ["f"], "missing": "f", "unseen": "f"}}}
+    made = Synthesizer(public, method="staged", neighbours="bounded").fit(pd.DataFrame({"s": ["f"] * 7}))
+    assert made.release_.stages == () and made.query("count where s = f").high == 7 and len(made.sample()) == 7
+
+
+def test_a_result_of_the_function_itself_can_be_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    table = Table(rng.integers(0, 2, (500, 3)), Domain.from_labels({name: ["x", "y"] for name in "abc"}))
+    result = staged_residuals(table, 1.0, 1e-6, rng=rng)
+    release.save(result, tmp_path / "m.npz")
+    loaded = release.load(tmp_path / "m.npz")
+    assert len(loaded.stages) == len(result.stages)
+    for names in ((), ("a",), ("c", "a")):
+        assert np.array_equal(count_intervals(loaded, names).high, count_intervals(result, names).high)
+        assert loaded.model.marginal(names) == pytest.approx(release.Release.of(result).model.marginal(names))
+
+
+def test_targets_with_another_sum_are_fitted():
+    model = GraphicalModel(Domain({"a": 2, "b": 2}), {}, total=100)
+    made = staged.TargetedModel(model, {("a", "b"): [[100, 0], [0, 0]]})
+    again = staged.TargetedModel(model, {("a", "b"): [[0.5, 0], [0, 0]]})
+    for found in (made.of(model).marginal(("a", "b")), again.marginal(("a", "b"))):
+        assert found.sum() == pytest.approx(100) and found.sum(axis=0) == pytest.approx([50, 50], abs=2)
+    held = made.marginal(("a", "b"))
+    held[0, 0] = -7
+    assert made.marginal(("a", "b"))[0, 0] == 100
 
 
 def test_methods_are_not_mixed():
@@ -307,16 +394,39 @@ def test_what_is_said_of_a_release(fitted):
     assert len(errors) == 15 and errors["expected error of a count"].notna().all()
     assert release.unmeasured(errors) == "All sets were measured."
     assert release.evidence(dataclasses.replace(fitted.release_, stages=())) == ()
+    assert fitted.result_.targets == fitted.release_.model.targets  # those without impossible records
     names = {each.attributes for each in release.evidence(fitted.release_)}
     assert () in names and ("home", "work") in names
 
 
-@pytest.mark.parametrize("part", ["targets_0", "answers_1_0"])
-def test_a_file_with_another_shape_is_refused(fitted, tmp_path, part):
+def about(change):
+    """Return a function that applies `change` to what the file says about the stages."""
+
+    def of(arrays):
+        told = json.loads(str(arrays["about"]))
+        change(told["staged"])
+        arrays["about"] = json.dumps(told)
+
+    return of
+
+
+HOSTILE = {
+    "another shape of targets": lambda arrays: arrays.update(targets_0=np.zeros(2)),
+    "another shape of answers": lambda arrays: arrays.update(answers_1_0=np.zeros(2)),
+    "enormous targets": lambda arrays: arrays.update(targets_0=arrays["targets_0"] + 1e300),
+    "negative targets": lambda arrays: arrays.update(targets_0=arrays["targets_0"] - 1e3),
+    "sigma that takes for ever": about(lambda told: told["stages"][0][0][0].__setitem__(1, "1e300000000000")),
+    "negative cost": about(lambda told: told["stages"][0].__setitem__(1, -5)),
+    "negative weight": about(lambda told: told["targets"][0].__setitem__(1, -1)),
+}
+
+
+@pytest.mark.parametrize("kind", HOSTILE)
+def test_a_hostile_file_is_refused(fitted, tmp_path, kind):
     fitted.save(tmp_path / "m.npz")
     with np.load(tmp_path / "m.npz") as held:
         arrays = dict(held)
-    arrays[part] = np.zeros(2 if arrays[part].shape != (2,) else 3)
+    HOSTILE[kind](arrays)
     np.savez(tmp_path / "odd.npz", **arrays)
     with pytest.raises(ValueError, match="odd.npz must be a release that `save` wrote"):
         Synthesizer.load(tmp_path / "odd.npz")
