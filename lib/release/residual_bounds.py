@@ -19,7 +19,7 @@ Each of the following statements is the bound on this sum by a quantile of its l
 A statement's part of the error probability depends only on how often the stages before it have measured the same sets.
 The parts add up to the whole, whatever the stages measure and however often the release is continued. So, by the union
 bound, all statements hold together, and an interval may use any of them: for each stage that measures r, the first kind
-alone or, if E is r alone, together with the best bound for the proper subsets. The statements hold for weights that were
+alone or, if E is r alone, together with the bound for the proper subsets that is best for a single count. The statements hold for weights that were
 fixed beforehand, whatever the records are.
 
 An exact run rounds Gaussian noise in the residual times its number n_e of cells to integers. This changes the part of e

@@ -72,6 +72,7 @@ def without(model: GraphicalModel, impossible: Sequence[Condition], measurements
     known = Reconciliation(model.domain.sizes, model.total)
     for measurement in measurements:
         known.add(*measurement.checked(model.domain))
+    largest = max(known.weights.values(), default=1.0)
     cliques = {tuple(model.domain.axes(names)): values for names, values in model.potentials.items()}
     oracle = MarginalOracle(tuple({**cliques, **tables}), model.domain.sizes)
     begin, fixed, target, free, precision = np.zeros((5, oracle.cells))
@@ -79,9 +80,9 @@ def without(model: GraphicalModel, impossible: Sequence[Condition], measurements
         fixed[cells] = np.ravel(tables.get(clique, 0.0))
         if clique in cliques:
             begin[cells], target[cells] = cliques[clique].ravel(), model.counts(clique).ravel()
-            free[cells], precision[cells] = 1.0, known.weights.get(clique, max(known.weights.values()))
+            free[cells], precision[cells] = 1.0, known.weights.get(clique, largest)
     free[oracle(begin + fixed)[1] < math.exp(_NONE)] = 0.0  # impossible cells stay so, whatever their target
-    ridge = 0.01 * math.sqrt(max(known.weights.values())) / np.where(free, precision, 1.0)  # tau w_c^-1
+    ridge = 0.01 * math.sqrt(largest) / np.where(free, precision, 1.0)  # tau w_c^-1
 
     best = math.inf, begin
 

@@ -17,7 +17,7 @@ from ..accounting.certified import root_up
 from ..accounting.certified_gaussian import certified_mu
 from ..numerics import checks
 from ..tables.counting import Counted, Workload
-from ..tables.graphical_model import GraphicalModel, Measurement
+from ..tables.graphical_model import GraphicalModel
 from ..tables.record_moving import SWEEPS, moved
 from ..tables.residual_answers import _fitted
 from ..tables.residual_stages import _VISITS, Stage, StagedResult, set_weights, staged_residuals
@@ -33,19 +33,20 @@ def cost(epsilon: float | Fraction, delta: float | Fraction) -> Fraction:
 
     epsilon : [1e-6, 1e6]; delta : [1e-300, 1)
 
-    The rho is that of `account.cost` or larger, because Gaussian differential privacy permits less noise than zCDP for
-    the same epsilon and delta.
+    The rho is usually larger than that of `account.cost`, because Gaussian differential privacy permits less noise than
+    zCDP for the same epsilon and delta. Where that is not certified, both are equal up to rounding.
     """
-    return certified_mu(_below(epsilon, 1e-6), _below(delta, 1e-300)) ** 2 / 2
+    return certified_mu(*_below(epsilon, delta)) ** 2 / 2
 
 
 def epsilon_of(rho: Fraction, delta: float | Fraction) -> float:
     """Return the smallest epsilon of six digits whose `cost` at `delta` is at least `rho`.
 
-    rho : (0, inf), the zCDP cost of all runs together; delta : [1e-300, 1)
+    rho : [1e-100, 1e100], the zCDP cost of all runs together; delta : [1e-300, 1)
 
     Raises ``ValueError`` for an epsilon above 1e6.
     """
+    checks.number("rho", rho, "[1e-100, 1e100]")
     found = DIGITS.create_decimal(float(gaussian_epsilon(1 / math.sqrt(2 * rho), float(delta))))
     low = high = max(found, Decimal("1e-6"))
     if cost(Fraction(high), delta) < rho:  # Gaussian differential privacy may be uncertified
@@ -59,11 +60,21 @@ def epsilon_of(rho: Fraction, delta: float | Fraction) -> float:
     return float(high)
 
 
-def _below(value: float | Fraction, least: float) -> float:
-    """Return a float of at most `value`, read as the decimals that it is printed with, but at least `least`."""
-    exact = in_decimals(value)
-    found = float(exact)
-    return max(found if found <= exact else math.nextafter(found, 0.0), least)
+def _below(epsilon, delta) -> tuple[float, float]:
+    """Return floats of at most `epsilon` and `delta`, read as the decimals that floats are printed with.
+
+    At the least permitted value, the float may be above it by rounding, which the margin of `certified_mu` covers.
+    """
+    found = []
+    for name, value, least, allowed in (
+        ("epsilon", epsilon, 1e-6, "[1e-6, 1e6]"),
+        ("delta", delta, 1e-300, "[1e-300, 1)"),
+    ):
+        checks.number(name, value, allowed)
+        exact = in_decimals(value)
+        near = float(exact)
+        found.append(max(near if near <= exact else math.nextafter(near, 0.0), least))
+    return found[0], found[1]
 
 
 def run(table: Counted, epsilon: float, delta: float, workload: Workload, *, neighbours: str, records: int | None,
@@ -76,7 +87,7 @@ def run(table: Counted, epsilon: float, delta: float, workload: Workload, *, nei
     The other arguments are as for `staged_residuals`.
     """
     if rng is None:
-        epsilon, delta = _below(epsilon, 1e-6), _below(delta, 1e-300)
+        epsilon, delta = _below(epsilon, delta)
     found = staged_residuals(
         table, epsilon, delta, workload, neighbours=neighbours, records=records, rng=rng, earlier=earlier
     )
@@ -84,22 +95,23 @@ def run(table: Counted, epsilon: float, delta: float, workload: Workload, *, nei
     attributes = table.domain.attributes
     named = {tuple(attributes[v] for v in pair): weight for pair, weight in weights.items() if len(pair) == 2}
     model = TargetedModel(found.model, found.targets, {pair: named[pair] for pair in found.targets})
+    found = replace(found, model=model, targets=model.targets)
     if not earlier:
-        return replace(found, model=model)
+        return found
     root: Callable = math.sqrt if rng is not None else root_up
     mu, used = (root(each**2 + 2 * rho) for each in (found.mu, found.mu_used))
-    return replace(found, model=model, stages=(*earlier, *found.stages), mu=mu, mu_used=used)
+    return replace(found, stages=(*earlier, *found.stages), mu=mu, mu_used=used)
 
 
 class TargetedModel(GraphicalModel):
     """A `GraphicalModel` with targets for pairs.
 
     model : the `GraphicalModel`
-    targets : mapping from pairs of attributes to counts, arrays of the pairs' shapes whose sums are the model's `total`
+    targets : mapping from pairs of attributes to counts, arrays of the pairs' shapes in [0, 1e100]
     weights : mapping from the same pairs to weights, as for `moved`; default: all 1
 
-    Targets with another sum are fitted to the model's counts of single attributes. The counts of these pairs are the targets, and synthetic records are moved towards them. All other counts are those
-    of the model.
+    Targets whose sum is not the model's `total` are fitted to its counts of single attributes. The counts of these pairs are the targets, and synthetic records are moved towards them. All other counts are those
+    of the model. Raises ``ValueError`` for targets of other sets than pairs, of another shape, or out of range.
     """
 
     def __init__(self, model: GraphicalModel, targets: Mapping[tuple[str, ...], ArrayLike], weights: Mapping[tuple[str, ...], float] | None = None) -> None:  # fmt: skip
@@ -107,7 +119,7 @@ class TargetedModel(GraphicalModel):
         self.model = model
         self.weights = dict.fromkeys(targets, 1.0) if weights is None else dict(weights)
         self.targets = {
-            names: _consistent(np.asarray(counts, float), model, names) for names, counts in targets.items()
+            names: _consistent(_checked(counts, model.domain, names), model, names) for names, counts in targets.items()
         }
         self._by_axes = {}
         for names, counts in self.targets.items():
@@ -129,7 +141,7 @@ class TargetedModel(GraphicalModel):
     def of(self, model: GraphicalModel) -> TargetedModel:
         """Return `model`, which rules out some records, with these targets, fitted to its counts of single attributes.
 
-        What the model rules out has a target of 0. Few of the moved records are of this kind; `decoded` replaces them.
+        What the model rules out has a target of practically 0. Few of the moved records are of this kind; `decoded` replaces them.
         """
         found = {}
         for names, target in self.targets.items():
@@ -141,6 +153,14 @@ class TargetedModel(GraphicalModel):
 
     def __reduce__(self) -> tuple:
         return TargetedModel, (self.model, self.targets, self.weights)
+
+
+def _checked(counts, domain, names) -> np.ndarray:
+    """Return targets as a new array, after checking them; numbers below 1e-100 become 0."""
+    shape, found = domain.shape(names), checks.real(f"targets of {names}", counts, "[0, 1e100]")
+    if len(set(names)) != 2 or found.shape != shape:
+        raise ValueError(f"targets of {names} must be those of a pair, of shape {shape}, got shape {found.shape}")
+    return np.where(found < 1e-100, 0.0, found)
 
 
 def _consistent(target, model, names) -> np.ndarray:
@@ -179,22 +199,29 @@ def unpacked(about: dict, arrays: Mapping[str, np.ndarray]) -> Callable[[Graphic
 
     The function raises ``ValueError`` for answers or targets that do not fit the domain of the model, or are out of range.
     """
+    arrays = {
+        name: arrays[name] for name in arrays if name.startswith(("targets_", "answers_"))
+    }  # before they are closed
     targets = {tuple(names): arrays[f"targets_{i}"] for i, (names, _) in enumerate(about["targets"])}
     weights = {tuple(names): checks.number("weight", weight, "[1e-6, 1e6]") for names, weight in about["targets"]}
-    stages = []
-    for number, (told, squared_mu, norms) in enumerate(about["stages"]):
-        sigmas = {tuple(names): _from_text(sigma) for names, sigma in told}
-        answers = {names: arrays[f"answers_{number}_{i}"] for i, names in enumerate(sigmas)}
-        stages.append(Stage(sigmas, answers, checks.number("squared_mu", squared_mu, "[0, inf)"), bool(norms)))
+    if len({frozenset(names) for names in targets}) < len(about["targets"]):
+        raise ValueError("targets must be of different pairs, got the same pair twice")
 
     def with_model(model):
-        for stage in stages:
-            for names, values in stage.answers.items():
-                sigma, shape = float(stage.sigmas[names]), () if stage.norms else model.domain.shape(names)
-                Measurement(names if shape else (), values, sigma).checked(model.domain)
-        for names, values in targets.items():
+        stages = []
+        for number, (told, squared_mu, norms) in enumerate(about["stages"]):
+            sigmas, answers = {}, {}
+            for place, (names, sigma) in enumerate(told):
+                named, shape = tuple(names), model.domain.shape(names)
+                sigmas[named] = _from_text(sigma)
+                checks.number("sigma", float(sigmas[named]), "[1e-75, 1e75]")
+                answers[named] = checks.real("answers", arrays[f"answers_{number}_{place}"], "(-1e150, 1e150)")
+                if answers[named].shape != (() if norms else shape):
+                    raise ValueError(f"answers must have shape {shape}, got {answers[named].shape}")
+            checks.one_of("norms", norms, (False, True))
+            stages.append(Stage(sigmas, answers, checks.number("squared_mu", squared_mu, "[0, inf)"), norms))
+        for values in targets.values():
             checks.real("targets", values, f"[0, {1.000001 * model.total!r}]")
-            Measurement(names, values, 1.0).checked(model.domain)
         return TargetedModel(model, targets, weights), tuple(stages)
 
     return with_model

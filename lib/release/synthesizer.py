@@ -674,8 +674,9 @@ def save(
     }
     arrays = {f"potentials_{i}": values for i, values in enumerate(model.potentials.values())}
     arrays |= {f"counts_{i}": m.values for i, m in enumerate(released.measurements)}
-    if isinstance(model, staged.TargetedModel) and released.stages is not None:
-        about["staged"], more = staged.packed(model, released.stages)
+    if released.stages is not None:
+        targeted = model if isinstance(model, staged.TargetedModel) else staged.TargetedModel(model, {})
+        about["staged"], more = staged.packed(targeted, released.stages)
         arrays |= more
     with Path(path).open("wb") as file:
         np.savez(file, about=json.dumps(about, default=float), **arrays)
@@ -706,7 +707,7 @@ def load(path: str | Path) -> Release:
                 Measurement(tuple(names), held[f"counts_{i}"], sigma)
                 for i, (names, sigma) in enumerate(about["measured"])
             ]
-            unpack = staged.unpacked(about["staged"], held) if about.get("staged") else None
+            unpack = staged.unpacked(about["staged"], held) if about.get("staged") is not None else None
         model = GraphicalModel(Domain(about["sizes"], about["labels"]), potentials, about["records"])
         for each in measured:
             each.checked(model.domain)

@@ -1,8 +1,8 @@
 """Bounds on the errors of counts, from a release alone. They do not use the records, so they cost no privacy.
 
-This docstring is about AIM. For staged residuals, `residual_bounds` proves the two statements about sets that were
-measured; all else is the same, except that no choice bounds the counts of other sets. These counts are at most those
-of the measured pairs inside the set, or of its single attributes.
+This docstring is about AIM. For staged residuals, `residual_bounds` has the statements about sets that were measured.
+No choice bounds the counts of other sets, so these are bounded by those of subsets alone (`_within`). The error
+probability is divided between measured and other sets in the same way.
 
 A measured marginal. A measurement is the true marginal plus independent noise of a known law. The choice and the scale
 of a measurement may depend on all earlier noise, but not on later noise. So, given everything before it, the first

@@ -116,6 +116,21 @@ def test_sets_with_a_gap_are_not_measured():
     assert uncertainty.measured(made_of(late), ("a", "b")) == 1  # an attribute may be measured after the pair
 
 
+def test_subsets_take_the_best_of_the_stages_that_measure_them_together():
+    rng, error, below = np.random.default_rng(2), 0.07, [(), ("a",), ("b",)]
+    stages = [told(DOMAIN, below, 8.0, rng), told(DOMAIN, [("a", "b")], 1.0, rng), told(DOMAIN, below, 0.1, rng)]
+    ((y, reach),) = residual_bounds.statements(stages, DOMAIN, None, ("a", "b"), error)
+    used = dict.fromkeys(below, stages[2]) | {("a", "b"): stages[1]}
+    spreads = {effect: spread_of(DOMAIN, ("a", "b"), effect) for effect in used}
+    assert y.ravel() == pytest.approx(sum(spreads[e] @ used[e].answers[e].ravel() for e in used))
+    weights = rng.normal(size=12)
+    top, *others = (used[e].sigmas[e] * np.linalg.norm(spreads[e].T @ weights) for e in reversed(used))
+    whole = 1 - 3 * residual_bounds._SUBSET - residual_bounds._SUBSETS
+    parts = residual_bounds._TOGETHER[0] * whole, residual_bounds._TOGETHER[1] * residual_bounds._SUBSETS
+    bound = sum(stats.norm.isf(part * error / 2) * size for part, size in zip(parts, (top, np.linalg.norm(others))))
+    assert reach(weights.reshape(3, 4)) == pytest.approx(bound)
+
+
 def test_subsets_that_no_stage_measures_together_are_bounded_one_by_one():
     rng, error = np.random.default_rng(5), 0.05
     stages = [told(DOMAIN, [()], 3.0, rng), told(DOMAIN, [("a",)], 2.0, rng), told(DOMAIN, [("b",), ("a", "b")], 1.0, rng)]  # fmt: skip
@@ -147,9 +162,11 @@ def test_larger_sets_are_bounded_by_their_pairs_and_attributes():
     assert uncertainty.sum_interval(result, ("a", "b", "d"), np.eye(1, 24).reshape(3, 4, 2), LEVEL)[1] == pytest.approx(max(high.flat[0], 0))  # fmt: skip
 
 
-def test_an_interval_without_an_integer_is_widened():
+def test_an_interval_without_an_integer_is_widened(monkeypatch):
     low, high = uncertainty._whole_counts(made_of([], total=9), np.array([2.2, 1.5, -3.0]), np.array([2.7, 4.0, 20.0]))
     assert low.tolist() == [2, 2, 0] and high.tolist() == [3, 4, 9]
+    monkeypatch.setattr(uncertainty, "sum_interval", lambda *_: (2.2, 2.7))
+    assert queries._count_ends(made_of([], total=9), ("a",), np.ones(3), LEVEL) == (2, 3)
 
 
 # ---- how often intervals miss
@@ -296,11 +313,12 @@ def test_a_mean_within_a_group_is_that_of_the_residuals():
     for sex, mean in (("f", 2.5), ("m", 6.5)):
         answer = queries.ask(found, public, f"mean(age) where sex = {sex}")
         assert answer.low < mean < answer.high and answer.noise_high - answer.noise_low < 1
-    cells = queries._Cells(found, queries._asked(queries.Parser("mean(age) where sex = m", public.attributes, "question")))  # fmt: skip
-    weights = np.arange(1.0, 6.0)
-    every = np.vstack([np.zeros(5), weights])
+    parser = queries.Parser("mean(age) where sex = m or age >= 6", public.attributes, "question")
+    cells, weights = queries._Cells(found, queries._asked(parser)), np.arange(1.0, 8.0)
+    every = np.array([[0, 0, 0, 1, 2], [3, 4, 5, 6, 7.0]])
+    first = np.array([[1, 2, 3, 4, 5], [6, 7, 0, 0, 0.0]])
     for (_, of_some), (_, of_all) in zip(cells.known(0.1), uncertainty.known(found, ("sex", "age"), 0.1)):
-        assert of_some(weights) == pytest.approx(of_all(every)) != pytest.approx(of_all(every[::-1] * [1, 2, 3, 4, 5]))
+        assert of_some(weights) == pytest.approx(of_all(every)) != pytest.approx(of_all(first))
 
 
 # ---- what a release costs and says
@@ -328,6 +346,10 @@ def test_the_cost_is_that_of_mu(tmp_path):
     assert second.query("count").measured > first.query("count").measured
     with pytest.raises(ValueError, match="would exceed the total epsilon 1"):
         Synthesizer(SMALL, epsilon=1.0, method="staged").fit(frame, account=kept.path)
+    for wrong in ({"epsilon": 1e-9}, {"epsilon": -5.0}, {"delta": 0.0}, {"delta": 1.0}):
+        (name,) = wrong
+        with pytest.raises(ValueError, match=f"{name} must be"):
+            release.run(Table([[0], [1]], Domain({"a": 2})), **{"epsilon": 1.0, "delta": 1e-9} | wrong, method="staged")
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-9), (1e-6, 1e-6), (1e-3, 1e-2), (1.0, 0.3), (10.0, 0.5), (1e5, 1e-300)])  # fmt: skip
@@ -348,9 +370,10 @@ def test_no_cost_exceeds_that_of_the_decimals():
 
 def test_a_table_without_a_question_is_released():
     """With a public number of records and attributes of one value, nothing is measured."""
-    public = {"attributes": {"s": {"values": ["f"], "missing": "f", "unseen": "f"}}}
-    made = Synthesizer(public, method="staged", neighbours="bounded").fit(pd.DataFrame({"s": ["f"] * 7}))
-    assert made.release_.stages == () and made.query("count where s = f").high == 7 and len(made.sample()) == 7
+    public = {"attributes": {"x": {"range": [0, 9], "bins": 1, "missing": 0}}, "never": ["x < 5"]}
+    with pytest.warns(schema.WideBins):
+        made = Synthesizer(public, method="staged", neighbours="bounded").fit(pd.DataFrame({"x": [7] * 7}))
+    assert made.release_.stages == () and made.query("count where x >= 0").high == 7 and made.sample()["x"].min() >= 5
 
 
 def test_a_result_of_the_function_itself_can_be_saved(tmp_path):
@@ -374,6 +397,9 @@ def test_targets_with_another_sum_are_fitted():
     held = made.marginal(("a", "b"))
     held[0, 0] = -7
     assert made.marginal(("a", "b"))[0, 0] == 100
+    for pair, counts in ((("a", "b"), [[-1, 101], [0, 0]]), (("a", "b"), [100.0]), (("a",), [50, 50]), (("a", "a"), np.eye(2))):  # fmt: skip
+        with pytest.raises(ValueError, match="must (all )?be"):
+            staged.TargetedModel(model, {pair: counts})
 
 
 def test_methods_are_not_mixed():
@@ -416,6 +442,14 @@ HOSTILE = {
     "enormous targets": lambda arrays: arrays.update(targets_0=arrays["targets_0"] + 1e300),
     "negative targets": lambda arrays: arrays.update(targets_0=arrays["targets_0"] - 1e3),
     "sigma that takes for ever": about(lambda told: told["stages"][0][0][0].__setitem__(1, "1e300000000000")),
+    "flat answers": lambda arrays: arrays.update(answers_2_0=arrays["answers_2_0"].ravel()[None]),
+    "words for answers": lambda arrays: arrays.update(answers_0_0=np.array("seven")),
+    "a pair in both orders": about(lambda told: told["targets"].append([told["targets"][0][0][::-1], 1.0])),
+    "targets of one attribute": about(lambda told: told["targets"][0][0].pop()),
+    "unknown attribute": about(lambda told: told["stages"][1][0][0][0].__setitem__(0, "zz")),
+    "tiny sigma": about(lambda told: told["stages"][0][0][0].__setitem__(1, 1e-320)),
+    "a word for the kind of stage": about(lambda told: told["stages"][0].__setitem__(2, "no")),
+    "nothing about the stages": about(lambda told: told.clear()),
     "negative cost": about(lambda told: told["stages"][0].__setitem__(1, -5)),
     "negative weight": about(lambda told: told["targets"][0].__setitem__(1, -1)),
 }
