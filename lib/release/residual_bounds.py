@@ -12,15 +12,16 @@ independent Gaussian noise of known variances sigma_e^2. So, given everything be
 measures and that are known beforehand, the sum over E of <a_e, Z_e> is Gaussian with variance sum_E sigma_e^2 |a_e|^2.
 Each of the following statements is the bound on this sum by a quantile of its law:
 
-- for each stage that measures r: E contains r and all its subsets or, if the stage does not measure all of them, r alone;
+- for each stage that measures r: E contains r and those of its subsets that the stage measures;
 - for each stage that measures all proper subsets of r: E contains these;
 - for each proper subset e of r and each stage that measures e: E contains e alone.
 
 A statement's part of the error probability depends only on how often the stages before it have measured the same sets.
 The parts add up to the whole, whatever the stages measure and however often the release is continued. So, by the union
-bound, all statements hold together, and an interval may use any of them: for each stage that measures r, the first kind
-alone or, if E is r alone, together with the bound for the proper subsets that is best for a single count. The statements hold for weights that were
-fixed beforehand, whatever the records are.
+bound, all statements hold together, and an interval may use any of them. For each stage that measures r, an interval
+uses the first kind, and the smallest bounds for the subsets that this stage does not measure: each of them alone or, if
+it measures none, all together if that is better for a single count. The statements hold for weights that were fixed
+beforehand, whatever the records are.
 
 An exact run rounds Gaussian noise in the residual times its number n_e of cells to integers. This changes the part of e
 by at most |a_e|_1 / (2 n_e), which the bounds add.
@@ -110,32 +111,35 @@ def statements(stages: Sequence[Stage], domain: Domain, total: int | None, names
     one.flat[0] = 1.0  # any cell, because the noise is the same in all
     below = {effect: told for effect, told in known.items() if effect != clique}
     whole = error * (1 - _SUBSET * len(below) - (_SUBSETS if len(below) > 1 else 0))
-    for_subsets, found = _for_subsets(below, error, one, clique, inside), []
+    (alone, together), found = _for_subsets(below, error), []
     for answer in known[clique]:
-        same = {effect: [each for each in told if each.stage == answer.stage] for effect, told in known.items()}
-        if all(same.values()):
-            groups = [_Group({effect: told[0] for effect, told in same.items()}, _quantile(answer.part * whole))]
+        used = {effect: each for effect, told in known.items() for each in told if each.stage == answer.stage}
+        groups = [_Group(used, _quantile(answer.part * whole))]
+        if len(used) > 1 or not below:
+            groups += [alone[effect] for effect in below if effect not in used]
         else:
-            groups = [_Group({clique: answer}, _quantile(answer.part * whole)), *for_subsets]
+            choices = [list(alone.values()), *together]
+            best: list[_Group] = min(choices, key=lambda some: _reach(some, clique, inside, one))
+            groups += best
         found.append((values([each.used for each in groups]), partial(_reach, groups, clique, inside)))
     return sorted(found, key=lambda each: -each[1](one))
 
 
-def _for_subsets(below, error, one, clique, inside) -> list[_Group]:
-    """Return the groups that bound the errors of the proper subsets best for a single count."""
-    alone = []
+def _for_subsets(below, error) -> tuple[dict[Effect, _Group], list[list[_Group]]]:
+    """Return the best bound for each proper subset alone, and a list of bounds for all of them together."""
+    alone, together = dict[Effect, _Group](), list[list[_Group]]()
     for effect, told in below.items():
         groups = [_Group({effect: each}, _quantile(each.part * _SUBSET * error)) for each in told]
-        alone.append(min(groups, key=lambda each: each.quantile * each.used[effect].sigma))
-    if len(below) < 2:
-        return alone
-    first, *others = below.values()
-    stages = [each.stage for each in first if all(each.stage in [answer.stage for answer in told] for told in others)]
-    choices = [alone]
-    for place, stage in enumerate(stages):
-        used = {effect: next(each for each in told if each.stage == stage) for effect, told in below.items()}
-        choices.append([_Group(used, _quantile(_part(place, _TOGETHER) * _SUBSETS * error))])
-    return min(choices, key=lambda groups: _reach(groups, clique, inside, one))
+        alone[effect] = min(groups, key=lambda some: some.quantile * next(iter(some.used.values())).sigma)
+    if len(below) > 1:
+        by_stage: dict[int, dict[Effect, _Answer]] = {}
+        for effect, told in below.items():
+            for each in told:
+                by_stage.setdefault(each.stage, {})[effect] = each
+        full = [used for _, used in sorted(by_stage.items()) if len(used) == len(below)]
+        for place, used in enumerate(full):
+            together.append([_Group(used, _quantile(_part(place, _TOGETHER) * _SUBSETS * error))])
+    return alone, together
 
 
 def _quantile(error: float) -> float:

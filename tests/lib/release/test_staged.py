@@ -72,19 +72,19 @@ def test_the_bound_of_a_sum_is_that_of_its_covariance(exact):
     matrices = {effect: spread_of(DOMAIN, names, effect) for effect in every}
     whole = error * (1 - 3 * residual_bounds._SUBSET - residual_bounds._SUBSETS)
     for (y, reach), stage in zip(statements, stages):  # the better one is the last
-        full = stage is stages[0]  # otherwise the second stage's pair alone, and its subsets from the first together
-        values, variances, rounding = np.zeros((4, 3)), [0.0, 0.0], 0.0
+        values, variance, beside = np.zeros((4, 3)), 0.0, 0.0
         for effect in every:
-            of = stage if effect == ("a", "b") else stages[0]
+            of = stage if effect in stage.answers else stages[0]
             values += (matrices[effect] @ of.answers[effect].ravel()).reshape(4, 3)
             direction = matrices[effect].T @ weights.ravel()
-            variances[effect != ("a", "b")] += (float(of.sigmas[effect]) * np.linalg.norm(direction)) ** 2
-            rounding += np.abs(direction).sum() / (2 * direction.size) if exact else 0.0
-        quantile = stats.norm.isf(residual_bounds._TOGETHER[not full] * whole / 2)
-        below = stats.norm.isf(residual_bounds._TOGETHER[0] * residual_bounds._SUBSETS * error / 2)
-        bound = quantile * (math.sqrt(sum(variances)) if full else math.sqrt(variances[0]))
-        bound += 0.0 if full else below * math.sqrt(variances[1])
-        assert y == pytest.approx(values) and reach(weights) == pytest.approx(bound + rounding)
+            if effect in stage.answers:
+                variance += (float(stage.sigmas[effect]) * np.linalg.norm(direction)) ** 2
+            else:
+                alone = residual_bounds._SUBSET * error * residual_bounds._ALONE[0]
+                beside += stats.norm.isf(alone / 2) * 8.0 * np.linalg.norm(direction)
+            beside += np.abs(direction).sum() / (2 * direction.size) if exact else 0.0
+        quantile = stats.norm.isf(residual_bounds._TOGETHER[stages.index(stage)] * whole / 2)
+        assert y == pytest.approx(values) and reach(weights) == pytest.approx(quantile * math.sqrt(variance) + beside)
     counts, noise = residual_bounds.estimate(stages, DOMAIN, None, names)
     both = {effect: [each for each in stages if effect in each.answers] for effect in every}
     precision = {effect: sum(float(each.sigmas[effect]) ** -2 for each in both[effect]) for effect in every}
@@ -133,10 +133,10 @@ def test_subsets_take_the_best_of_the_stages_that_measure_them_together():
 
 def test_subsets_that_no_stage_measures_together_are_bounded_one_by_one():
     rng, error = np.random.default_rng(5), 0.05
-    stages = [told(DOMAIN, [()], 3.0, rng), told(DOMAIN, [("a",)], 2.0, rng), told(DOMAIN, [("b",), ("a", "b")], 1.0, rng)]  # fmt: skip
+    stages = [told(DOMAIN, [()], 3.0, rng), told(DOMAIN, [("a",), ("b",)], 2.0, rng), told(DOMAIN, [("a", "b")], 1.0, rng)]  # fmt: skip
     ((_, reach),) = residual_bounds.statements(stages, DOMAIN, None, ("a", "b"), error)
     weights, bound = rng.normal(size=(3, 4)), 0.0
-    for effect, sigma in {(): 3.0, ("a",): 2.0, ("b",): 1.0, ("a", "b"): 1.0}.items():
+    for effect, sigma in {(): 3.0, ("a",): 2.0, ("b",): 2.0, ("a", "b"): 1.0}.items():
         part = residual_bounds._SUBSET * residual_bounds._ALONE[0]
         if effect == ("a", "b"):
             part = residual_bounds._TOGETHER[0] * (1 - 3 * residual_bounds._SUBSET - residual_bounds._SUBSETS)
