@@ -240,7 +240,7 @@ schema: $(READY) ## propose a schema from a codebook, never from data (CODEBOOK=
 mine: $(READY) ## release a private synthetic version of a table, with a report (DATA=people.csv SCHEMA=schema.yml EPSILON=1)
 	@test -n "$$DATA" && test -n "$$SCHEMA" || { echo "Say what to release: make mine DATA=people.csv SCHEMA=schema.yml" >&2; exit 2; }
 	@$(PY) -m notebooks.tools.mine release --data="$$DATA" --schema="$$SCHEMA" --output="$${OUTPUT:-released}" --table="$$TABLE" \
-	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)" --account="$$ACCOUNT"
+	  --epsilon="$(EPSILON)" --delta="$(DELTA)" --method="$(METHOD)" --neighbours="$(NEIGHBOURS)" --workload="$(WORKLOAD)" --records="$(RECORDS)" --within="$(WITHIN)" --account="$$ACCOUNT"
 
 ##@ Classroom
 

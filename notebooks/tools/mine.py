@@ -24,7 +24,7 @@ from pathlib import Path
 # All else takes seconds to import, so that is done where an interrupt ends with a sentence.
 
 NOTEBOOK = Path(__file__).resolve().parents[1] / "yours/release.ipynb"
-OPTIONS = ("table", "epsilon", "delta", "neighbours", "workload", "records", "within", "account")
+OPTIONS = ("table", "epsilon", "delta", "method", "neighbours", "workload", "records", "within", "account")
 HEAD = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>A synthetic table</title><style>
 body { max-width: 52rem; margin: 2rem auto; padding: 0 1rem; font: 1rem/1.5 system-ui, sans-serif; color: #262626; background: #fff; overflow-wrap: break-word }
