@@ -47,6 +47,7 @@ def epsilon_of(rho: Fraction, delta: float | Fraction) -> float:
     Raises ``ValueError`` for an epsilon above 1e6.
     """
     checks.number("rho", rho, "[1e-100, 1e100]")
+    checks.number("delta", delta, "[1e-300, 1)")
     found = DIGITS.create_decimal(float(gaussian_epsilon(1 / math.sqrt(2 * rho), float(delta))))
     low = high = max(found, Decimal("1e-6"))
     if cost(Fraction(high), delta) < rho:  # Gaussian differential privacy may be uncertified
@@ -63,7 +64,7 @@ def epsilon_of(rho: Fraction, delta: float | Fraction) -> float:
 def _below(epsilon, delta) -> tuple[float, float]:
     """Return floats of at most `epsilon` and `delta`, read as the decimals that floats are printed with.
 
-    At the least permitted value, the float may be above it by rounding, which the margin of `certified_mu` covers.
+    At the smallest permitted value, the float may be above it by rounding, which the margin of `certified_mu` covers.
     """
     found = []
     for name, value, least, allowed in (

@@ -147,7 +147,7 @@ def _from_residuals(result, names, error) -> Intervals:
     return Intervals(*_whole_counts(result, low, high), counts[()], noise, measured(result, names))
 
 
-def stages(result) -> Any:
+def stages(result: Any) -> Any:
     """Return the stages of a release by staged residuals, or None for AIM."""
     return getattr(result, "stages", None)
 

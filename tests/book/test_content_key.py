@@ -685,6 +685,7 @@ READERS = {
     "sei2017/tuned.csv": NETWORKS,
     "classroom/evening.csv": set(),
     "yours/public.csv": set(),
+    "yours/public_staged.csv": set(),
     "yours/tools.csv": set(),
     "claims-0.1.0.csv": set(),
     "claims.csv": set(),

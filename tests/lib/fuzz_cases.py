@@ -148,6 +148,14 @@ EXEMPT = {
     "queries.": "takes what `run` returned, and a text",
     "interpolation.": INNER,
     "moments.": INNER,
+    "residual_bounds.": INNER,
+    "staged.TargetedModel.": "as for `GraphicalModel`, whose methods it has",
+    "staged.packed": "called by `save`",
+    "staged.unpacked": "called by `load`",
+    "staged.run": "called by `synthesizer.run`",
+    "synthesizer.evidence": "takes what `run` returned",
+    "uncertainty.measured": INNER,
+    "uncertainty.stages": INNER,
     "uncertainty.PassedOver.": INNER,
     "uncertainty.known": INNER,
     "uncertainty.mean_ends": INNER,
@@ -776,17 +784,24 @@ def models():
 def own_tables():
     """Yield calls for a user's table: its schema, its release, its report."""
     from lib.release import schema
+    from lib.tables.graphical_model import GraphicalModel
     from lib.tables.table import Table
 
     public = schema.parse("attributes: {a: {values: [x, y]}, b: {range: [0, 9], bins: 3}}")
     table = Table(np.array([[0, 0], [1, 3], [2, 1], [3, 2]]), public.domain)
     yield call("account.cost", epsilon=1.0, delta=1e-5)
     yield call("account.epsilon_of", rho=Fraction(1, 9), delta=1e-5, up=False)
+    yield call("staged.cost", epsilon=1.0, delta=1e-5)
+    yield call("staged.epsilon_of", rho=Fraction(1, 9), delta=1e-5)
+    model = GraphicalModel(public.domain, {}, 8.0)
+    yield call("staged.TargetedModel", model=model, targets={("a", "b"): np.ones((4, 4)) / 2}, weights=None)
     yield call("synthesizer.asked", schema=public)
     yield call("synthesizer.marks", schema=public)
     yield call("synthesizer.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
                spare=("records", "epsilon"))  # fmt: skip
-    yield call("synthesizer.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None)
+    yield call("synthesizer.run", table=table, epsilon=1.0, delta=1e-5, size=2, neighbours="bounded", records=5, seed=3,
+               method="staged", spare=("records", "epsilon"))  # fmt: skip
+    yield call("synthesizer.statement", epsilon=1.0, delta=1e-5, neighbours="bounded", seed=None, method="staged")
     yield call("synthesizer.decoded", table=table, schema=public, within="middle", rng=RNG)
 
 
