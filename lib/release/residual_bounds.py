@@ -39,6 +39,7 @@ from functools import partial
 import numpy as np
 import scipy
 
+from ..numerics import in_order
 from ..tables.graphical_model import Measurement
 from ..tables.residual_queries import Effect, centred, rebuilt
 from ..tables.residual_stages import Stage
@@ -160,7 +161,7 @@ def estimate(
     means, variance = {}, 0.0
     for effect, told in known.items():
         precision = math.fsum(each.sigma**-2 for each in told)
-        means[effect] = np.asarray(sum(each.values * each.sigma**-2 for each in told)) / precision
+        means[effect] = in_order.total(each.values * each.sigma**-2 for each in told) / precision
         sizes = [domain.sizes[v] for v in clique]
         shares = (1 - 1 / n if v in effect else n**-2 for v, n in zip(clique, sizes))
         variance += math.prod(shares) / precision
