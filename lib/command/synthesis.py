@@ -40,7 +40,7 @@ from .ending import check_memory, interrupted, lost, spent
 )
 @option(
     "method",
-    "AIM, or staged residuals, whose errors are smaller on most public tables; see the book.",
+    "AIM, or staged residuals, whose errors were smaller on most tables that we tried; see the book.",
     default="aim",
     kind=click.Choice(("aim", "staged")),
 )

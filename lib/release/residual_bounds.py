@@ -6,8 +6,7 @@ over e of <a_e, Z_e>. Here Z_e is the noise in the residual of e, and a_e is the
 centred. The number of records is the residual of the empty set; it has no noise if it is public. A residual over an
 attribute of one value is 0 and has no noise either.
 
-Several stages may measure the same residual. What a stage measures, and how precisely, depends on earlier answers. So a
-mean of answers of different stages is not exactly Gaussian. But given everything before a stage, its answers have
+Several stages may measure the same residual. Earlier answers decide what a stage measures, and how precisely. So a mean of answers of different stages is not exactly Gaussian. But given everything before a stage, its answers have
 independent Gaussian noise of known variances sigma_e^2. So, given everything before stage t and for any sets E that t
 measures and that are known beforehand, the sum over E of <a_e, Z_e> is Gaussian with variance sum_E sigma_e^2 |a_e|^2.
 Each of the following statements is the bound on this sum by a quantile of its law:
@@ -19,9 +18,9 @@ Each of the following statements is the bound on this sum by a quantile of its l
 A statement's part of the error probability depends only on how often the stages before it have measured the same sets.
 The parts add up to the whole, whatever the stages measure and however often the release is continued. So, by the union
 bound, all statements hold together, and an interval may use any of them. For each stage that measures r, an interval
-uses the first kind, and the smallest bounds for the subsets that this stage does not measure: each of them alone or, if
-it measures none, all together if that is better for a single count. The statements hold for weights that were fixed
-beforehand, whatever the records are.
+uses the first kind, and adds the smallest bounds for the subsets that this stage does not measure. If the stage measures
+no proper subset, these are bounded one by one or together, as is better for a single count. The statements hold for
+weights that were fixed beforehand, whatever the records are.
 
 An exact run rounds Gaussian noise in the residual times its number n_e of cells to integers. This changes the part of e
 by at most |a_e|_1 / (2 n_e), which the bounds add.

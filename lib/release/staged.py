@@ -111,8 +111,9 @@ class TargetedModel(GraphicalModel):
     targets : mapping from pairs of attributes to counts, arrays of the pairs' shapes in [0, 1e100]
     weights : mapping from the same pairs to weights, as for `moved`; default: all 1
 
-    Targets whose sum is not the model's `total` are fitted to its counts of single attributes. The counts of these pairs are the targets, and synthetic records are moved towards them. All other counts are those
-    of the model. Raises ``ValueError`` for targets of other sets than pairs, of another shape, or out of range.
+    Targets whose sum is not the model's `total` are fitted to its counts of single attributes. The counts of these
+    pairs are the targets, and synthetic records are moved towards them. All other counts are those of the model. Raises
+    ``ValueError`` for targets of other sets than pairs, of another shape, or out of range.
     """
 
     def __init__(self, model: GraphicalModel, targets: Mapping[tuple[str, ...], ArrayLike], weights: Mapping[tuple[str, ...], float] | None = None) -> None:  # fmt: skip
@@ -142,7 +143,8 @@ class TargetedModel(GraphicalModel):
     def of(self, model: GraphicalModel) -> TargetedModel:
         """Return `model`, which rules out some records, with these targets, fitted to its counts of single attributes.
 
-        What the model rules out has a target of practically 0. Few of the moved records are of this kind; `decoded` replaces them.
+        Cells that the model rules out have targets of practically 0. Few moved records are in such cells; `decoded`
+        replaces them.
         """
         found = {}
         for names, target in self.targets.items():

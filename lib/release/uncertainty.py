@@ -198,8 +198,8 @@ def sum_interval(result: Any, attributes: Collection[str], weights: np.ndarray, 
 def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.ndarray, Callable[[np.ndarray], float]]]:
     """Return statements about the true counts over `names`, which together fail with probability at most `error`.
 
-    A statement is a pair of an estimate y of the counts n and a function that maps weights a, an array of the same shape
-    (of any shape for AIM), to an upper bound on the absolute value of sum a (y - n). If the counts were measured, there are two statements for AIM, and one for each
+    A statement is a pair of an estimate y of the counts n and a function. The function maps weights a to an upper bound
+    on the absolute value of sum a (y - n). The weights have the shape of the counts; for AIM, any shape will do. If the counts were measured, there are two statements for AIM, and one for each
     measurement for staged residuals. There is one if they were not measured but the last choice passed over a set that contains `names`, and none otherwise. The probability is for weights that
     were fixed beforehand.
     """

@@ -17,7 +17,7 @@ Each finished run is kept in the folder `--cells`, so that an interrupted study 
 at a time, as in the second line, in any order. The third line then collects the finished runs and makes the missing
 ones. AIM at epsilon 10 takes about 40 CPU seconds a run on `churn` and 140 on `gapminder`; `--epsilons 0.3 1` leaves
 such runs out. With `--ablation`, the staged method runs unchanged, without each of its steps (`WITHOUT`), and with exact
-noise from the operating system, which differs from run to run; and AIM runs with and without moves of its records
+noise from the operating system, which differs from run to run. AIM then runs as well, and its records are also moved
 towards the pair counts of its model. With `--triples`, both methods run with all pairs and with all triples as the workload
 (`OF_TRIPLES`). The way in which triples are measured was chosen on the tables of the last line, so these results are not
 an independent check.
