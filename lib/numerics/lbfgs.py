@@ -1,8 +1,8 @@
-"""L-BFGS with a preconditioner, to minimize a smooth, strictly convex function.
+"""L-BFGS with an initial diagonal, to minimize a smooth, strictly convex function.
 
-The initial matrix is usually a multiple of the identity. Here the caller gives, with each gradient, an approximation of
-the inverse Hessian, and the stored steps correct it. Source: Liu and Nocedal 1989; Nocedal and Wright 2006, algorithm
-7.4.
+The initial matrix is usually a multiple of the identity. Here the caller gives, with each gradient, the inverse of a
+diagonal matrix that approximates the Hessian, and the stored steps correct this inverse. Source: Liu and Nocedal 1989;
+Nocedal and Wright 2006, algorithm 7.4.
 """
 
 from __future__ import annotations
@@ -16,26 +16,25 @@ _MEMORY = 12  # number of last steps kept
 _SUFFICIENT = 1e-4  # of the decrease that the slope predicts (Armijo's rule)
 
 
-def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, Callable, bool]], x: np.ndarray, *,
+def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray, bool]], x: np.ndarray, *,
              max_evaluations: float = 10_000) -> tuple[np.ndarray, int, bool]:  # fmt: skip
     """Minimize a convex function, starting at `x`; return (x, evaluations used, whether the minimizer was reached).
 
-    evaluate : x -> (value, gradient, inverse, done). The gradient is an array of the shape of x that the next call must
-        not overwrite. `inverse` is a function that multiplies an array of this shape by a symmetric, positive definite
-        matrix, an approximation of the inverse Hessian. A true `done` ends the search: the caller decides when x is
+    evaluate : x -> (value, gradient, inverse_diagonal, done). The gradient and the inverse diagonal are arrays of the
+        shape of x that the next call must not overwrite. A true `done` ends the search: the caller decides when x is
         close enough to the minimizer
 
     The search also ends, before the minimizer is reached, if rounding prevents every step from decreasing the value.
     """
-    value, gradient, inverse, done = evaluate(x)
+    value, gradient, inverse_diagonal, done = evaluate(x)
     pairs: deque[tuple] = deque(maxlen=_MEMORY)
     evaluations = 1
     while not done and evaluations < max_evaluations:
-        direction = -_inverse_hessian(gradient, inverse, pairs)
+        direction = -_inverse_hessian(gradient, inverse_diagonal, pairs)
         slope, step = gradient @ direction, 1.0
         while True:
             candidate = x + step * direction
-            new_value, new_gradient, inverse, done = evaluate(candidate)
+            new_value, new_gradient, inverse_diagonal, done = evaluate(candidate)
             evaluations += 1
             # Rounding may make the values equal; then the slope at the new point decides.
             enough = new_value <= value + _SUFFICIENT * step * slope
@@ -52,13 +51,13 @@ def minimise(evaluate: Callable[[np.ndarray], tuple[float, np.ndarray, Callable,
     return x, evaluations, done
 
 
-def _inverse_hessian(gradient, inverse, pairs):
+def _inverse_hessian(gradient, inverse_diagonal, pairs):
     """Return approximately the inverse Hessian times the gradient, by the two-loop recursion."""
     q, weights = gradient.copy(), []
     for change, bend, scale in reversed(pairs):
         weights.append(scale * (change @ q))
         q -= weights[-1] * bend
-    q = inverse(q)
+    q *= inverse_diagonal
     for (change, bend, scale), weight in zip(pairs, reversed(weights)):
         q += (weight - scale * (bend @ q)) * change
     return q

@@ -94,8 +94,7 @@ def without(model: GraphicalModel, impossible: Sequence[Condition], measurements
         value = model.total * log_z - target @ theta + (0.5 * ridge * moved) @ moved
         gap = float((0.5 * precision * gradient) @ gradient)
         best = min(best, (gap, theta), key=lambda each: each[0])
-        diagonal = free / (4 * (mu + ridge))
-        return value, gradient, lambda x: diagonal * x, gap <= 0.001 * oracle.cells / 2
+        return value, gradient, free / (4 * (mu + ridge)), gap <= 0.001 * oracle.cells / 2
 
     lbfgs.minimise(
         evaluate, begin, max_evaluations=200

@@ -165,11 +165,6 @@ def aim(table: Counted, epsilon: float, delta: float, workload: Workload = 2, *,
                   total, run.choice)  # fmt: skip
 
 
-# Cells of sets of three or more attributes raise the limit on the model to about a million cells. Larger models take
-# longer and had the same errors (Adult, epsilon 1, 50 runs).
-_COUNTED = 16_700
-
-
 class _Run:
     """The state of one run: the measurements so far and the model that fits them."""
 
@@ -192,8 +187,6 @@ class _Run:
             else FloatingDraws(plan.noise, changed, self.weights, rng, clear)
         )  # fmt: skip
         counted = in_order.total(math.prod(self.domain.sizes[v] for v in clique) for clique in self.weights)
-        if max(map(len, self.weights)) > 2:
-            counted = min(counted, max(counted // 60 + 1, _COUNTED))
         self.max_cells = plan.max_cells_for(len(self.domain), rho, counted)
         # A model's tables have at most as many axes as letters (`contraction`); attributes of one value cost no cells.
         constant, most = self.domain.sizes.count(1), max(52 - self.max_cells.bit_length(), 0)
@@ -210,7 +203,6 @@ class _Run:
             table, [(), *(self.names[clique] for clique, cells in smallest.items() if cells <= self.max_cells)]
         )
         self.records, self.watched = len(table), _watched(table, errors)
-        self.kept = dict[tuple[int, ...], np.ndarray]()
         self.measurements: list[Measurement] = []
         self.steps: list[Step] = []
 
@@ -257,14 +249,14 @@ class _Run:
         scale, epsilon, last = self.draws.scale(schedule.multiplier), schedule.epsilon, schedule.last
         schedule.spend()
         candidates = self._affordable(drawn, schedule.used / schedule.rho)
-        scores = {c: self.draws.score(c, self.truth(self.names[c]), self._modelled(c), scale) for c in candidates}
+        scores = {c: self.draws.score(c, self.truth(self.names[c]), self.model.counts(c), scale) for c in candidates}
         chosen = self.draws.choose(scores, epsilon)
         weights = {self.names[c]: self.draws.weights[c] for c in candidates}
         sensitivity = self.draws.changed * max(self.draws.weights.values())
         self.choice = Choice(
             self.model, weights, epsilon, sensitivity, self.draws.per_cell(float(scale)), self.draws.clear
         )
-        before = self._modelled(chosen)
+        before = self.model.counts(chosen)
         self._measure(chosen, scale)
         if last and not self.plan.descent:
             self.model = last_fit.fit(self.domain, self.reconciliation, float(scale), self.plan.last_fit, self.model)
@@ -294,17 +286,9 @@ class _Run:
             how = {"steps": self.plan.descent, "weights": "inverse-deviation", "start": last}
             found = mirror_descent(self.domain, told, self.reconciliation.total, **how)
             self.model, self.model.evaluations = found.model, int(found.calls[-1])
-        else:
-            tau, tolerance = self.plan.round_fit
-            self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
-        if self.model.evaluations > 1:  # otherwise the previous potentials are the solution
-            self.kept.clear()
-
-    def _modelled(self, clique) -> np.ndarray:
-        """Return `model.counts`; the probabilities are kept until a fit changes them."""
-        if clique not in self.kept:
-            self.kept[clique] = self.model.oracle.query(clique)
-        return self.model.total * self.kept[clique]
+            return
+        tau, tolerance = self.plan.round_fit
+        self.model = fit_reconciled(self.domain, self.reconciliation, tau / float(scale), tolerance, last)
 
     def _measure(self, clique, scale) -> None:
         values, deviation = self.draws.noisy(self.truth(self.names[clique]), scale)

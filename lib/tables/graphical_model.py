@@ -32,7 +32,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..numerics import checks, in_order, lbfgs
 from . import record_sampling
-from .marginal_effects import Effects
+from .marginal_effects import Effects, subsets
 from .marginal_oracle import MarginalOracle, queries
 from .reconciliation import Reconciliation
 from .table import Domain, Table
@@ -214,26 +214,15 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
     cells = np.array([math.prod(shape) for shape in oracle.shapes], dtype=int)
     y, aim = np.repeat(total / cells, cells) + effects.spread(means), tolerance * oracle.cells / 2
     beside = _beside_each(tau, effects.subsets)
-    lengths = np.array([part.stop - part.start for part in effects.slices], dtype=int)
-    each, least = np.array([beside[subset] for subset in effects.subsets]), min(beside.values(), default=1.0)
-    taus = np.repeat(each, lengths)
-    parts = weights * (least / taus)
+    taus = np.repeat(
+        [beside[subset] for subset in effects.subsets], [part.stop - part.start for part in effects.slices]
+    )
+    parts = weights * (min(beside.values(), default=1.0) / taus)
     at_centre = effects.of_potentials(_carried_over(centre, oracle))
-    # The curvature in a cell, from noise and the least entropy, times the largest number of cliques that share an effect.
-    ridge = np.repeat([least / reconciliation.weights[clique] for clique in cliques], cells)
+    # The curvature in a cell, from noise and entropy, times the largest number of cliques that share an effect.
+    most = [max(beside[subset] for subset in subsets(clique)) for clique in cliques]
+    ridge = np.repeat([tau / reconciliation.weights[clique] for tau, clique in zip(most, cliques)], cells)
     sharing = max((sum(v in clique for clique in cliques) for v in range(len(domain))), default=1)
-    # A larger weight of the entropy adds curvature to its effect only. With n records expected in a cell and noise of
-    # variance 1/W, the curvature of the effect is larger by the factor (n + tau/W) / (n + least/W).
-    expected, variances = total / lengths, 1 / weights[np.cumsum(lengths) - lengths]
-    flatter = (expected + least * variances) / (expected + each * variances)
-    roots = np.sqrt(flatter)
-
-    def inverse(mu):
-        diagonal = 1 / (sharing * (mu + ridge))
-        if np.all(flatter == 1):
-            return lambda theta: diagonal * theta
-        return lambda theta: effects.scaled(diagonal * effects.scaled(theta, roots), roots)
-
     fitted = {}
 
     def evaluate(theta):
@@ -249,11 +238,9 @@ def fit_reconciled(domain: Domain, reconciliation: Reconciliation, tau: float | 
         residual -= penalty
         fitted["loss"] = float(0.5 * (weights * residual) @ residual)
         value = total * log_z - y @ theta + 0.5 * penalty @ beyond
-        return value, gradient, inverse(mu), fitted["gap"] <= aim
+        return value, gradient, 1 / (sharing * (mu + ridge)), fitted["gap"] <= aim
 
     begin = _carried_over(start, oracle)
-    if centre is None:  # then effects with a larger weight of the entropy are smaller
-        begin = effects.scaled(begin, flatter)
     theta, evaluations, converged = lbfgs.minimise(evaluate, begin, max_evaluations=max_evaluations)
     if not converged:  # otherwise the last evaluation was at theta
         evaluate(theta)

@@ -76,12 +76,6 @@ class Effects:
         centred, this map is the transpose of `of_potentials`."""
         return self._spread @ effects
 
-    def scaled(self, theta: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return potentials whose effects are those of `theta` times `factors`, one number for each effect. The map is
-        linear and symmetric, and positive definite if all factors are positive."""
-        factors = np.repeat(factors - 1, [part.stop - part.start for part in self.slices])
-        return theta + self._spread @ (factors * self.of_potentials(theta) / self._copies)
-
     def _centred(self, tables):
         return tables + self._share @ (self._sums @ tables)
 

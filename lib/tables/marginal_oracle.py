@@ -26,9 +26,7 @@ from ..numerics.junction_trees import Growth, components, elimination_order, jun
 _LOWEST = np.finfo(float).min
 _LOG_RANGE = 708  # plain numbers reach from exp(-708) to exp(708) at full precision
 _BALANCED = 5  # times that tensors are balanced before logarithms are used
-_TOGETHER = 2**22  # entries of an array in `queries`
-_ENTRIES = 100_000  # of arrays in `queries`, which take as long as a separate query
-_PRODUCTS = 2_000_000  # in a triple, which take as long as a separate query
+_TOGETHER = 2**22  # entries of an array in `queries`, unless a single set needs more
 
 
 class MarginalOracle:
@@ -309,53 +307,38 @@ class MarginalOracle:
 def queries(
     oracle: MarginalOracle, sets: Iterable[tuple[int, ...]]
 ) -> Iterator[tuple[tuple[int, ...], NDArray[np.float64]]]:
-    """Yield (set, `oracle.query(set)`) for `sets`, in any order; for many sets this can be faster than separate queries.
+    """Yield (set, `oracle.query(set)`) for `sets`, in any order; for many sets this is faster than separate queries.
 
     sets : different sorted sets of two or three variables
 
     Each step of the contraction has a clique: the variable that it sums out, and those of its result. The steps of
     three variables have a median on the tree of all steps: the lowest of the steps that are above two of them.
     Given the clique C of this step, the three are independent: P(u, v, w) is the sum of P(u, C) P(v | C) P(w | C).
-    Where C has many cells, a separate query costs less.
     """
     cliques = _cliques(oracle)
     place = {step.variable: k for k, step in enumerate(oracle._contraction.steps)}
     meeting = np.full((len(place), len(place)), len(place))  # the lowest step that is above both variables
     for k in reversed(range(len(place))):
         meeting[np.ix_(cliques[k][3], cliques[k][3])] = k
-    lowest, sizes = meeting.tolist(), [math.prod(oracle._shape(clique)) for clique, _, _, _ in cliques]
-    places, together = dict[tuple[int, ...], tuple](), []
-    for each in sets:
-        if len(each) == 2:
-            places[each] = (place[each[0]],)
-        else:
-            u, v, w = sorted(each, key=place.__getitem__)
-            places[each] = min((lowest[u][v], u, v, w), (lowest[u][w], u, w, v), (lowest[v][w], v, w, u))
-            if sizes[places[each][0]] * math.prod(oracle._shape(each)) > _PRODUCTS:
-                yield each, oracle.query(each)
-                continue
-        together.append(each)
-    tables: list[np.ndarray] = []
-    for batch, stacked in _batches(oracle, cliques, together):
-        width = in_order.total(oracle.sizes[v] for v in stacked)
-        if in_order.total(sizes) * width > len(batch) * _ENTRIES or max(sizes) * width > _TOGETHER:
-            yield from ((each, oracle.query(each)) for each in batch)
-            continue
+    lowest, tables = meeting.tolist(), [oracle.query(clique) for clique, _, _, _ in cliques]
+    for batch, stacked, parts in _batches(oracle, cliques, sets):
         pairs, triples = defaultdict[int, list](list), defaultdict[int, dict](dict)
         for each in batch:
-            k, *variables = places[each]
-            if variables:
-                triples[k].setdefault(tuple(variables[:2]), []).append((variables[2], each))
+            if len(each) == 2:
+                pairs[place[each[0]]].append(each)
             else:
-                pairs[k].append(each)
+                u, v, w = sorted(each, key=place.__getitem__)
+                k, u, v, w = min((lowest[u][v], u, v, w), (lowest[u][w], u, w, v), (lowest[v][w], v, w, u))
+                triples[k].setdefault((u, v), []).append((w, each))
         rows, ends = {}, 0
         for v in sorted(stacked, key=place.__getitem__):
             rows[v], ends = slice(ends, ends + oracle.sizes[v]), ends + oracle.sizes[v]
-        tables = tables or [oracle.query(clique) for clique, _, _, _ in cliques]
+        if parts > 1:
+            yield from _pairs_in_parts(oracle, cliques, tables, min(stacked), pairs, parts)
+            continue
         for k, joint, given in _with_each(oracle, cliques, tables, rows):
             if k in pairs:
-                own = 1 + cliques[k][0].index(pairs[k][0][0])
-                sums = joint.sum(axis=tuple(axis for axis in range(1, joint.ndim) if axis != own))
+                sums = _with_first(joint, cliques[k][0], pairs[k])
                 yield from ((pair, sums[rows[pair[1]]].T) for pair in pairs[k])
             joint, given = joint.reshape(len(joint), -1), given.reshape(len(given), -1)
             for (u, v), others in triples[k].items():
@@ -365,6 +348,24 @@ def queries(
                 for w, triple in others:
                     table = sums[:, :, rows[w].start - start : rows[w].stop - start]
                     yield triple, table.transpose([(u, v, w).index(one) for one in triple])
+
+
+def _with_first(joint, clique, pairs) -> np.ndarray:
+    """Return P(u, v) from P(u, C), where v is the first variable of all `pairs`."""
+    own = 1 + clique.index(pairs[0][0])
+    return joint.sum(axis=tuple(axis for axis in range(1, joint.ndim) if axis != own))
+
+
+def _pairs_in_parts(oracle, cliques, tables, last, pairs, parts):
+    """Yield the results of `queries` for `pairs` with the variable `last`, some of whose values are stacked at a time."""
+    found = defaultdict[tuple, list](list)
+    for values in np.array_split(np.arange(oracle.sizes[last]), parts):
+        rows = {last: slice(0, len(values))}
+        for k, joint, _ in _with_each(oracle, cliques, tables, rows, values[0]):
+            for pair in pairs.get(k, ()):
+                found[pair].append(_with_first(joint, cliques[k][0], [pair]).T)
+    for pair, tables_of_parts in found.items():
+        yield pair, np.concatenate(tables_of_parts, axis=1)
 
 
 def _cliques(oracle: MarginalOracle) -> list[tuple[tuple[int, ...], tuple[int, ...], list[int], list[int]]]:
@@ -384,32 +385,39 @@ def _cliques(oracle: MarginalOracle) -> list[tuple[tuple[int, ...], tuple[int, .
 
 
 def _batches(oracle, cliques, sets):
-    """Yield (batch of `sets`, variables to stack for it): all variables of triples, and the last one of pairs.
+    """Yield (batch of `sets`, variables to stack for it, parts): all variables of triples, and the last one of pairs.
 
-    The variables are divided into blocks of which three can be stacked at a time, so that few batches share a block.
+    The variables are divided into blocks of which three can be stacked at a time, so that few batches share a block. If
+    the values of a single variable are too many to be stacked together, `parts` is the number of parts needed.
     """
     cells = max(math.prod(oracle._shape(clique)) for clique, _, _, _ in cliques)
     cells = max(cells, in_order.total(math.prod(oracle._shape(kept)) for _, kept, _, _ in cliques))
     blocks = [3 * cells * end // _TOGETHER for end in itertools.accumulate(oracle.sizes)]
     batch, stacked, width = list[tuple[int, ...]](), set[int](), 0
+
+    def parts(stacked):
+        values = oracle.sizes[min(stacked)]
+        return min(-(-cells * values // _TOGETHER), values) if len(stacked) == 1 else 1
+
     for each in sorted(sets, key=lambda each: ([blocks[v] for v in each[::-1]], each)):
         needed = set(each if len(each) > 2 else each[1:])
         if not needed <= stacked:
             width += in_order.total(oracle.sizes[v] for v in needed - stacked)
             if batch and cells * width > _TOGETHER:
-                yield batch, stacked
+                yield batch, stacked, parts(stacked)
                 batch, stacked, width = [], set(), in_order.total(oracle.sizes[v] for v in needed)
             stacked |= needed
         batch.append(each)
     if batch:
-        yield batch, stacked
+        yield batch, stacked, parts(stacked)
 
 
-def _with_each(oracle, cliques, tables, rows):
+def _with_each(oracle, cliques, tables, rows, first=0):
     """Yield (k, P(u, C), P(u | C)) for the clique C of each step k, from the last step on back.
 
     tables : P(C) for each step
     rows : for each variable u to stack, the places of its values on the first axis, a slice; the other axes are C
+    first : the value of each variable that comes first in its slice
 
     Let S be the variables of a step's result. For all u below the step, P(u | S) follows from the steps below. For
     all other u, it follows from the step that reads the result.
@@ -431,7 +439,7 @@ def _with_each(oracle, cliques, tables, rows):
         for child in children:
             found[inside[child]] = along(given[child], cliques[child][1], clique)[inside[child]]
         for v in set(clique).difference(kept).intersection(rows):
-            found[rows[v]] = along(np.eye(oracle.sizes[v]), (v,), clique)
+            found[rows[v]] = along(np.eye(oracle.sizes[v])[first:][: rows[v].stop - rows[v].start], (v,), clique)
         return found
 
     def condition(joint, k, child):

@@ -206,30 +206,6 @@ def test_a_round_chooses_from_sets_drawn_anew_where_there_are_more(monkeypatch):
     assert np.array_equal(run(candidates=10).synthetic.records, run().synthetic.records)  # all there are
 
 
-def test_probabilities_kept_from_earlier_rounds_are_those_of_the_model(monkeypatch):
-    """A round whose fit changes nothing keeps them, although the estimated number of records changes."""
-    same, modelled = [], module._Run._modelled
-
-    def checked(self, clique):
-        same.append(clique in self.kept)
-        found = modelled(self, clique)
-        assert np.allclose(found, self.model.counts(clique), rtol=1e-9, atol=1e-9)
-        return found
-
-    monkeypatch.setattr(module._Run, "_modelled", checked)
-    for seed in range(5):
-        run(seed=seed)
-    assert sum(same) > len(same) / 10
-
-
-@pytest.mark.parametrize("workload, cells", [(2, 696_420), (3, 1_002_000), ((("a", "b", "c"),), 3_580_560)])
-def test_a_model_for_triples_may_have_a_million_cells_and_all_candidates(workload, cells):
-    sizes = (100, 100, 7) if cells < 3e6 else (100, 100, 350)
-    table = Table(np.zeros((5, 3), int), Domain(dict(zip("abc", sizes))))
-    run = module._Run(table, workload, OURS, "unbounded", (), np.random.default_rng(0), 1e-3)
-    assert run.max_cells == cells
-
-
 def test_the_last_model_is_that_of_the_last_fit(monkeypatch):
     asked = []
 

@@ -1,7 +1,5 @@
 """AIM's last fit: what each step is given, how the entropy is weighted, and that the fit serves its purpose."""
 
-import itertools
-
 import numpy as np
 import pytest
 
@@ -48,22 +46,6 @@ def test_each_step_is_held_to_the_one_before_and_the_model_tells_of_all(monkeypa
         assert one.converged and one.gap <= tolerance * sum(values.size for values in one.potentials.values()) / 2
         assert tau == last_fit.entropies(DOMAIN, reconciliation, centre)
     assert model.evaluations == sum(evaluations)
-
-
-def test_weak_effects_beside_strong_ones_take_few_evaluations():
-    """A search that ignores the weights of the entropy takes 811 evaluations, and 48 if only its start ignores them."""
-    rng, sizes = np.random.default_rng(1), (8, 6, 5, 7, 4, 2)
-    domain = Domain({f"a{v}": size for v, size in enumerate(sizes)})
-    reconciliation = Reconciliation(sizes)
-    truth = np.ones(sizes)
-    for v, size in enumerate(sizes):
-        truth *= np.exp(rng.normal(0, 1, size)).reshape([-1 if u == v else 1 for u in range(6)])
-    truth *= 30_000 / truth.sum()
-    for clique in itertools.combinations(range(6), 3):
-        counts = truth.sum(axis=tuple(v for v in range(6) if v not in clique))
-        reconciliation.add(clique, counts + rng.normal(0, 60, counts.shape), 60.0)
-    model = last_fit.fit(domain, reconciliation, 60.0, "adaptive", fit_reconciled(domain, reconciliation, 0.005, 0.1))
-    assert model.converged and model.evaluations < 35
 
 
 def test_a_model_of_which_one_step_did_not_converge_says_so(monkeypatch):

@@ -64,19 +64,6 @@ def test_the_effects_of_counts_give_the_counts_back(seed):
     assert np.allclose(uniform + EFFECTS.spread(effects), np.concatenate(tables))
 
 
-@seeds
-@settings(max_examples=50)
-def test_scaling_multiplies_each_effect_and_is_symmetric(seed):
-    rng = np.random.default_rng(seed)
-    theta, other = rng.normal(size=(2, ENDS[-1]))
-    factors = rng.uniform(0, 2, len(EFFECTS.subsets))
-    found = EFFECTS.scaled(theta, factors)
-    each = np.repeat(factors, [part.stop - part.start for part in EFFECTS.slices])
-    assert np.allclose(EFFECTS.of_potentials(found), each * EFFECTS.of_potentials(theta))
-    assert found @ other == pytest.approx(theta @ EFFECTS.scaled(other, factors))
-    assert np.allclose(EFFECTS.scaled(theta, np.ones(len(factors))), theta)
-
-
 def test_subsets_come_small_ones_first_and_without_the_empty_one():
     assert subsets((0, 2, 5)) == [(0,), (2,), (5,), (0, 2), (0, 5), (2, 5), (0, 2, 5)]
     assert Effects([], SIZES).of_potentials(np.empty(0)).shape == (0,)
