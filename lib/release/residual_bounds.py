@@ -6,7 +6,8 @@ over e of <a_e, Z_e>. Here Z_e is the noise in the residual of e, and a_e is the
 centred. The number of records is the residual of the empty set; it has no noise if it is public. A residual over an
 attribute of one value is 0 and has no noise either.
 
-Several stages may measure the same residual. Earlier answers decide what a stage measures, and how precisely. So a mean of answers of different stages is not exactly Gaussian. But given everything before a stage, its answers have
+Several stages may measure the same residual. Earlier answers decide what a stage measures, and how precisely. So a mean
+of answers of different stages is not exactly Gaussian. But given everything before a stage, its answers have
 independent Gaussian noise of known variances sigma_e^2. So, given everything before stage t and for any sets E that t
 measures and that are known beforehand, the sum over E of <a_e, Z_e> is Gaussian with variance sum_E sigma_e^2 |a_e|^2.
 Each of the following statements is the bound on this sum by a quantile of its law:

@@ -199,9 +199,10 @@ def known(result: Any, names: tuple[str, ...], error: float) -> list[tuple[np.nd
     """Return statements about the true counts over `names`, which together fail with probability at most `error`.
 
     A statement is a pair of an estimate y of the counts n and a function. The function maps weights a to an upper bound
-    on the absolute value of sum a (y - n). The weights have the shape of the counts; for AIM, any shape will do. If the counts were measured, there are two statements for AIM, and one for each
-    measurement for staged residuals. There is one if they were not measured but the last choice passed over a set that contains `names`, and none otherwise. The probability is for weights that
-    were fixed beforehand.
+    on the absolute value of sum a (y - n). The weights have the shape of the counts; for AIM, any shape will do. If the
+    counts were measured, there are two statements for AIM, and one for each measurement for staged residuals. There is
+    one if they were not measured but the last choice passed over a set that contains `names`, and none otherwise. The
+    probability is for weights that were fixed beforehand.
     """
     if measured(result, names):
         return _statements(result, names, _OF_MEASURED * error)
